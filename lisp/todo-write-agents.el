@@ -33,9 +33,12 @@ module, ENDING is how it stopped, REASON what its host says, SINCE the
 time of the transition.  UNSEEN means that it came to rest while it was
 not visible, DISMISSED that the user dismissed this state.  RESTED is the
 time at which it came to rest last.  REFUSED is the number of its calls
-that were refused after SEEN, when the user saw it last.  BUFFER caches
-its own buffer until the next transition; `none' means that it has none."
-  plist activity ending reason since unseen dismissed rested (refused 0) (seen 0) buffer)
+that were refused and not seen: MISSED ones of an earlier session, and
+those after SEEN, when the user saw it last.  KEPT is what its journal
+has of that, (UNSEEN . REFUSED).  BUFFER caches its own buffer until the
+next transition; `none' means that it has none."
+  plist activity ending reason since unseen dismissed rested
+  (refused 0) (missed 0) (seen 0) kept buffer)
 
 ;;; Names
 
@@ -241,22 +244,47 @@ If there is no such agent any more, forget it."
          (todo-write-agents--forget thread))
         ((not (todo-write-parent thread))
          (let* ((record (or (todo-write-agents--record thread)
-                            (let ((record (todo-write-agents--make-record)))
+                            (let ((record (todo-write-agents--recorded thread)))
                               (setq todo-write-agents--records
                                     (nconc todo-write-agents--records (list (cons thread record))))
                               record)))
                 (summary (todo-write-summary thread)))
            (todo-write-agents--note record thread summary)
            (setf (todo-write-agents--record-refused record)
-                 ;; What there was before tracking began is not new.
-                 (todo-write-plan-refused thread
-                                          (max todo-write-agents--began
-                                               (todo-write-agents--record-seen record))))
+                 (+ (todo-write-agents--record-missed record)
+                    ;; What there was before tracking began is not new.
+                    (todo-write-plan-refused thread
+                                             (max todo-write-agents--began
+                                                  (todo-write-agents--record-seen record)))))
            (when (and (> (todo-write-agents--record-refused record) 0)
                       (todo-write-agents-visible-p thread))
-             (setf (todo-write-agents--record-seen record) (todo-write-core-now)
-                   (todo-write-agents--record-refused record) 0))
+             (todo-write-agents--see-refused record))
            (todo-write-agents--renew record thread summary)))))
+
+(defun todo-write-agents--recorded (thread)
+  "Return a new record of the agent of THREAD, with what its journal has."
+  (let* ((about (todo-write-about thread))
+         (unseen (plist-get about :unseen))
+         (refused (or (plist-get about :refused) 0)))
+    (todo-write-agents--make-record
+     :unseen unseen :missed refused :kept (cons unseen refused)
+     ;; Those that the journal counts are not counted again.
+     :seen (if (> refused 0) (todo-write-core-now) 0))))
+
+(defun todo-write-agents--see-refused (record)
+  "Note in RECORD that the user sees the refused calls."
+  (setf (todo-write-agents--record-seen record) (todo-write-core-now)
+        (todo-write-agents--record-missed record) 0
+        (todo-write-agents--record-refused record) 0))
+
+(defun todo-write-agents--keep (record thread)
+  "Let the journal of THREAD have what its user has not seen, by RECORD."
+  (let ((kept (cons (and (todo-write-agents--record-unseen record)
+                         (not (todo-write-agents--record-dismissed record)))
+                    (todo-write-agents--record-refused record))))
+    (unless (equal kept (todo-write-agents--record-kept record))
+      (setf (todo-write-agents--record-kept record) kept)
+      (todo-write-core-call todo-write-dyn--keep-unseen thread (car kept) (cdr kept)))))
 
 (defun todo-write-agents--forget (thread)
   "Forget the agent of THREAD, and tell that it is gone."
@@ -268,44 +296,60 @@ If there is no such agent any more, forget it."
   "Make the plist of RECORD again, and tell of the change if it is another.
 RECORD is that of the agent of THREAD, SUMMARY is that of its plan, or nil
 if that is the same."
+  (todo-write-agents--keep record thread)
   (let* ((old (todo-write-agents--record-plist record))
          (summary (or summary (plist-get old :plan)))
          ;; A session may move to another project.
          (about (todo-write-about thread))
-         (project (plist-get about :project))
          (reported (todo-write-activity-get thread))
          (activity (todo-write-agents--record-activity record))
          (dismissed (todo-write-agents--record-dismissed record))
          (files (todo-write-plan-unseen-files thread))
-         (goal (and (eq 'empty (plist-get summary :state)) (plist-get summary :goal)))
-         (new (list :plan summary
-                    :thread thread
-                    :agent (plist-get about :agent)
-                    :project project
-                    :machine (todo-write-machines-host thread project)
-                    :title (if goal (plist-get goal :text) (plist-get summary :title))
-                    :activity (unless (eq activity 'rest) activity)
-                    :reason (todo-write-agents--record-reason record)
-                    :since (todo-write-agents--record-since record)
-                    :attention (pcase activity
-                                 ('unknown 'unknown)
-                                 ((guard dismissed) 'idle)
-                                 ((or 'waiting 'failed) 'needs-you)
-                                 ('working 'working)
-                                 ('suspended 'idle)
-                                 (_ (if (todo-write-agents--record-unseen record) 'unseen 'idle)))
-                    :ending (plist-get summary :ending)
-                    :requests (length (todo-write-requests thread))
-                    :background (or (plist-get reported :background) 0)
-                    :refused (todo-write-agents--record-refused record)
-                    :new (and (> files 0) files)
-                    :context (plist-get summary :context)
-                    :contextTokens (plist-get summary :contextTokens)
-                    :dismissed dismissed
-                    :left (plist-get reported :left))))
+         (new (todo-write-agents-plist
+               thread about summary files
+               :activity (unless (eq activity 'rest) activity)
+               :reason (todo-write-agents--record-reason record)
+               :since (todo-write-agents--record-since record)
+               :attention (pcase activity
+                            ('unknown 'unknown)
+                            ((guard dismissed) 'idle)
+                            ((or 'waiting 'failed) 'needs-you)
+                            ('working 'working)
+                            ('suspended 'idle)
+                            (_ (if (todo-write-agents--record-unseen record) 'unseen 'idle)))
+               :requests (length (todo-write-requests thread))
+               :background (or (plist-get reported :background) 0)
+               :refused (todo-write-agents--record-refused record)
+               :dismissed dismissed
+               :left (plist-get reported :left))))
     (unless (equal old new)
       (setf (todo-write-agents--record-plist record) new)
       (todo-write-agents--tell thread old new))))
+
+(defun todo-write-agents-plist (thread about summary files &rest more)
+  "Return the plist of the agent of THREAD with the keys MORE.
+ABOUT is as from `todo-write-about', SUMMARY that of its plan, and FILES
+the number of files that were not reviewed."
+  (let ((project (plist-get about :project))
+        (goal (and (eq 'empty (plist-get summary :state)) (plist-get summary :goal))))
+    `( :plan ,summary
+       :thread ,thread
+       :agent ,(plist-get about :agent)
+       :project ,project
+       :machine ,(todo-write-machines-host thread project)
+       :title ,(if goal (plist-get goal :text) (plist-get summary :title))
+       :ending ,(plist-get summary :ending)
+       :new ,(and (> files 0) files)
+       :context ,(plist-get summary :context)
+       :contextTokens ,(plist-get summary :contextTokens)
+       ,@more)))
+
+(defun todo-write-agents-restore (thread)
+  "Load THREAD if it is of an earlier session; return its agent, or nil."
+  (todo-write-restore thread)
+  (unless (todo-write-agents--record thread)
+    (todo-write-agents--update-silently (list thread)))
+  (todo-write-agent thread))
 
 (defun todo-write-agents--tell (thread old new)
   "Tell `todo-write-agent-functions' that the agent of THREAD was OLD and is NEW."
@@ -380,8 +424,7 @@ SUMMARY is that of its plan."
     (setf (todo-write-agents--record-unseen record) (and unseen t))
     (if unseen
         (setf (todo-write-agents--record-dismissed record) nil)
-      (setf (todo-write-agents--record-seen record) (todo-write-core-now)
-            (todo-write-agents--record-refused record) 0))
+      (todo-write-agents--see-refused record))
     (todo-write-agents--renew record thread nil)))
 
 (defun todo-write-agent-dismiss (thread flag)

@@ -68,7 +68,8 @@ A key that the host chose says more than its program."
   (todo-write-text-line (todo-write-plan-name
                          (plist-get agent :thread) (plist-get agent :title)
                          (and (string-search ":" (plist-get agent :thread))
-                              (plist-get agent :agent)))))
+                              (plist-get agent :agent))
+                         (plist-get agent :kept))))
 
 (defun todo-write-agent-reason (agent)
   "Return why AGENT does what it does, as a line, or nil if its host does not say.
@@ -137,7 +138,7 @@ If it has none, show its plan and say where it runs."
       (let ((pane (and pid (todo-write-terminal-tmux-pane pid)))
             (folder (todo-write-agent-path agent))
             (machine (plist-get agent :machine)))
-        (todo-write-restore thread)
+        (todo-write-agents-restore thread)
         (todo-write-show thread t)
         (message "%s"
                  (concat (todo-write-agent-name agent) " has no buffer in this Emacs"

@@ -56,7 +56,7 @@
 
 (defcustom todo-write-directory (locate-user-emacs-file "todo-write/")
   "Folder of the journals, or nil to keep lists in memory only.
-Each thread has a file of its own there, readable by you alone."
+Each thread has a folder of its own there, readable by you alone."
   :type '(choice directory (const :tag "Memory only" nil))
   :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
@@ -196,10 +196,31 @@ The module and JSON take no such bytes, but files and programs have them."
   "Return the time in milliseconds since the epoch."
   (truncate (* 1000 (float-time))))
 
+;;; The names of Emacsen
+
+(defvar todo-write-core-emacs nil
+  "The name of this Emacs among all, a string, once the module is loaded.
+It has its process id, the second in which it started, 0 if the system
+does not tell, and the name space of process ids on Linux.")
+
+(defun todo-write--emacs-lives-p (name)
+  "Return t if the Emacs with NAME, as `todo-write-core-emacs', may live.
+The module calls this."
+  (pcase-let ((`(,_ ,own ,here) (split-string todo-write-core-emacs " "))
+              (`(,process ,start ,there) (split-string name " ")))
+    (or (equal own "0")
+        (and there (not (equal here there)))
+        ;; A journal may have any name.
+        (ignore-errors
+          (let ((began (alist-get 'start (process-attributes (string-to-number process)))))
+            ;; The start is computed at each call, and differs a little.
+            (and began (<= (abs (- (float-time began) (string-to-number start))) 2)))))))
+
 ;;; The module
 
 (declare-function todo-write-dyn--configure "ext:todo-write-dyn")
 (declare-function todo-write-dyn--prune "ext:todo-write-dyn")
+(declare-function todo-write-dyn--summarize "ext:todo-write-dyn")
 
 (defun todo-write--hash-table-fields (table)
   "Return the pairs of TABLE as an alist; the module calls this."
@@ -234,8 +255,13 @@ The first call loads it.  Buffer-local values are ignored, since agents
 call from any buffer."
   (unless (eq todo-write-core-configured t)
     (todo-write-module-load)
+    (unless todo-write-core-emacs
+      (setq todo-write-core-emacs
+            (format "%d %d %s" (emacs-pid)
+                    (float-time (alist-get 'start (process-attributes (emacs-pid)) 0))
+                    (or (file-symlink-p "/proc/self/ns/pid") ""))))
     (todo-write-dyn--configure
-     (cl-loop for option in todo-write-core--options
+     (cl-loop for option in (cons 'todo-write-core-emacs todo-write-core--options)
               for value = (default-value option)
               append (list option (if (and (stringp value) (eq option 'todo-write-directory))
                                       (expand-file-name value)
@@ -243,8 +269,10 @@ call from any buffer."
     (unless todo-write-core-configured
       (dolist (option todo-write-core--options)
         (add-variable-watcher option #'todo-write-core--options-changed))
-      ;; Once in a session, before any journal is read: work on the folder keeps its order.
-      (todo-write-dyn--prune todo-write-journal-days todo-write-journal-count t))
+      (add-hook 'kill-emacs-hook #'todo-write-dyn--summarize)
+      ;; Once in a session.  A file that cannot be deleted is an error of `todo-write-prune'.
+      (ignore-error todo-write-journal-error
+        (todo-write-dyn--prune todo-write-journal-days todo-write-journal-count)))
     ;; Another folder has other threads.
     (clrhash todo-write-core-token-runs)
     (setq todo-write-core-configured t)))
@@ -259,9 +287,9 @@ build the module."
      (todo-write-core-configure)
      (,function ,@args)))
 
-;;; Waiting for journals
+;;; Waiting for files
 
-(defvar todo-write-core-wait-words "Reading the plan"
+(defvar todo-write-core-wait-words "Reading a file"
   "What Emacs does while it waits for the module, a string.")
 
 (defun todo-write--wait-a-moment (seconds percent)
@@ -276,7 +304,8 @@ where quitting is inhibited: the call that waits has changed nothing yet."
 
 (defun todo-write-core-say-wait (seconds percent)
   "Say `todo-write-core-wait-words' if the wait has taken SECONDS, more than 0.3.
-PERCENT is how much is done, or nil."
+PERCENT is how much is done, or nil.  The module also calls this between
+the files of a search, which `C-g' ends then."
   (when (and (> seconds 0.3) (not noninteractive))
     (let ((text (format (if percent "%s...%d%%" "%s...") todo-write-core-wait-words percent))
           message-log-max)

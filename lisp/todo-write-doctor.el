@@ -94,7 +94,7 @@
             (format "chmod 700 %s" shown)))
      (t
       (list 'ok (format "Journals in %s: %d" shown
-                        (length (directory-files folder nil "\\.jsonl\\'" t))))))))
+                        (length (directory-files folder nil "\\`[^.]+\\'" t))))))))
 
 (defun todo-write-doctor--agents ()
   "Return findings about the hosts and the agents, problems first."

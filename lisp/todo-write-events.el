@@ -74,6 +74,7 @@ Each function is called with THREAD, WHAT and DATA, where WHAT is one of:
               withdrawn; DATA is its id, see `todo-write-requests'
   `forgotten' THREAD was forgotten; DATA is nil
   `spinner'   the spinner turned; THREAD and DATA are nil
+  `kept'      `todo-write-threads-kept' has read more; THREAD and DATA are nil
 `todo-write-agent-functions' are told of agents.
 
 If one signals, the error is reported and the others are still called.")

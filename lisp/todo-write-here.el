@@ -40,7 +40,7 @@ agent that it works for."
          (key (or (and current
                        (equal project (plist-get (todo-write-about current) :project))
                        current)
-                  (todo-write-plan-newest-of-project)
+                  (todo-write-kept-newest-of-project)
                   current
                   (car (todo-write-threads)))))
     (or (caar (last (and key (todo-write-children-ancestors key)))) key)))

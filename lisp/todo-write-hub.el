@@ -30,10 +30,6 @@ See `todo-write-dyn--hub-take'.")
 See `todo-write-dyn--door-take'.  While a message is handled, those of
 other programs may come.")
 
-(defvar todo-write-hub-ring-hook nil
-  "Hook, run when the hub rings, before what it has is taken.
-It also rings when a journal is open that a function asked for.")
-
 (defvar todo-write-hub-begin-hook nil
   "Hook, run when a hub has begun; an earlier one has ended.")
 
@@ -83,7 +79,6 @@ would be fatal."
   "Take and dispatch what the hub has for PROCESS, calls of programs first."
   (when (eq process todo-write-hub-process)
     (let ((inhibit-quit t))
-      (todo-write-events-run-functions 'todo-write-hub-ring-hook nil)
       (if todo-write-hub--inside
           (todo-write-hub--take-calls nil)
         (unwind-protect
@@ -114,7 +109,7 @@ does not ring for them again."
   "Call the functions of HOOK with MESSAGE, and show an error in one of them."
   (condition-case-unless-debug err
       (run-hook-with-args hook message)
-    ;; `C-g' may end the wait for a journal; what follows is dispatched all the same.
+    ;; `C-g' may end the wait for a file; what follows is dispatched all the same.
     ((error quit) (message "todo-write: %s" (todo-write-core-error-text err)))))
 
 (defun todo-write-hub-wait (condition)

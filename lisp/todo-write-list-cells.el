@@ -19,19 +19,27 @@
 (require 'todo-write-turns)
 
 (defun todo-write-list-cells-known-agents ()
-  "Return the sorted agents, those of earlier sessions last."
+  "Return the sorted agents, also those of earlier sessions."
   (let* ((agents (todo-write-agents))
          (threads (mapcar (lambda (agent) (plist-get agent :thread)) agents)))
-    (append agents
-            (cl-loop for kept in (todo-write-threads-kept)
-                     for thread = (plist-get kept :key)
-                     for about = (plist-get kept :about)
-                     for project = (plist-get about :project)
-                     unless (or (member thread threads) (plist-get about :parent))
-                     collect (list :thread thread :agent (plist-get about :agent)
-                                   :project project
-                                   :machine (todo-write-machines-host thread project)
-                                   :attention 'idle :since (plist-get kept :modified))))))
+    (sort (append agents
+                  (cl-loop for kept in (todo-write-threads-kept)
+                           unless (or (member (plist-get kept :key) threads)
+                                      (plist-get (plist-get kept :about) :parent))
+                           collect (todo-write-list-cells--kept kept)))
+          #'todo-write-agents-before-p)))
+
+(defun todo-write-list-cells--kept (kept)
+  "Return the agent of KEPT, an element of `todo-write-threads-kept'.
+It is as in `todo-write-agents', with KEPT as :kept."
+  (let ((about (plist-get kept :about)))
+    (todo-write-agents-plist
+     (plist-get kept :key) about (plist-get kept :plan) (plist-get kept :new)
+     :since (plist-get kept :modified)
+     :attention (if (plist-get about :unseen) 'unseen 'idle)
+     :requests 0
+     :refused (or (plist-get about :refused) 0)
+     :kept kept)))
 
 (defconst todo-write-list-cells--states
   '((waiting "!" todo-write-attention)

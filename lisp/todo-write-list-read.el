@@ -55,10 +55,7 @@ A title is plain text; where two are alike, the key or a number follows."
     (dolist (agent agents)
       (let* ((key (plist-get agent :thread))
              (title (todo-write-text-line
-                     (or (plist-get agent :title)
-                         (plist-get (todo-write-summary key) :title)
-                         (todo-write-agent-label agent))
-                     60))
+                     (or (plist-get agent :title) (todo-write-agent-label agent)) 60))
              (unique title) (number 1))
         (while (assoc unique titled)
           (setq unique (format "%s <%s>" title
@@ -72,11 +69,9 @@ A title is plain text; where two are alike, the key or a number follows."
 The value is as for `affixation-function'.  A narrow frame cuts them."
   (let* ((rows
           (cl-loop for (_ . agent) in agents
-                   for summary = (or (plist-get agent :plan)
-                                     (todo-write-summary (plist-get agent :thread)))
                    for ending = (todo-write-list-cells-ending agent)
                    collect (mapcar (lambda (cell) (todo-write-text-truncate cell 30))
-                                   (list (todo-write-row-count summary)
+                                   (list (todo-write-row-count (plist-get agent :plan))
                                          (concat (todo-write-list-cells-state agent)
                                                  (and ending (concat " " ending)))
                                          (todo-write-list-cells-program agent)
@@ -142,8 +137,9 @@ Interactively, a prefix argument shows all agents in `todo-write-list'."
                        (todo-write-read-thread "Show the plan of: "))))
   (if (null thread)
       (todo-write-list)
-    (todo-write-restore thread)
-    (todo-write-show thread t)))
+    (todo-write-agents-restore thread)
+    (todo-write-show thread t)
+    (todo-write-agent-see thread)))
 
 (provide 'todo-write-list-read)
 ;;; todo-write-list-read.el ends here

@@ -7,8 +7,8 @@
 
 ;; `M-x todo-write-list', or `C-u s' in a plan, lists the agents of all projects:
 ;; first those that need you, then those that are done and unseen, working, idle, and
-;; in an unknown state; see todo-write-attention.el.  Threads of earlier sessions are
-;; read without loading them, because another Emacs may be using them.
+;; in an unknown state; see todo-write-attention.el.  Of threads of earlier sessions, no
+;; journal is read.
 
 ;;; Code:
 
@@ -75,6 +75,7 @@ session for another one."
   ;; Emacs 28 never forgets an `add-hook' with a depth.
   (setq-local context-menu-functions (list t #'todo-write-menu-context))
   (add-hook 'todo-write-agent-functions #'todo-write-list--on-agent)
+  (add-hook 'todo-write-events-functions #'todo-write-list--on-event)
   (todo-write-hands-watch 'list t)
   (add-hook 'todo-write-hands-functions #'todo-write-list--on-hands)
   (unless todo-write-list--timer
@@ -114,6 +115,7 @@ session for another one."
     (cancel-timer todo-write-list--timer)
     (setq todo-write-list--timer nil))
   (remove-hook 'todo-write-agent-functions #'todo-write-list--on-agent)
+  (remove-hook 'todo-write-events-functions #'todo-write-list--on-event)
   (todo-write-hands-watch 'list nil)
   (remove-hook 'todo-write-hands-functions #'todo-write-list--on-hands))
 
@@ -182,32 +184,29 @@ Their beginnings stay at their lines."
   "Hook, run before `g' lists the agents again, as to look for new ones.")
 
 (defun todo-write-list--print (&rest _)
-  "Print all rows, sorted; windows stay where they are, at their agents' rows.
-While this waits for the journal of an old plan, other agents go on:
-their rows are drawn again afterwards."
-  (todo-write-events-drawing-once
-    (let* ((window (get-buffer-window nil t))
-           (agents (seq-group-by (lambda (agent) (and (todo-write-list--folded-p agent) t))
-                                 (todo-write-list-cells-known-agents)))
-           (shown (mapcar #'todo-write-list--complete (cdr (assq nil agents))))
-           (titles (seq-group-by (lambda (agent) (plist-get agent :title)) shown)))
-      (setq todo-write-list--older (mapcar (lambda (agent) (plist-get agent :thread))
-                                           (cdr (assq t agents)))
-            tabulated-list-format
-            (todo-write-list--columns (if window (window-body-width window) 100)))
-      (tabulated-list-init-header)
-      (clrhash todo-write-list--agents)
-      (dolist (agent shown)
-        (puthash (plist-get agent :thread) agent todo-write-list--agents))
-      (todo-write-list--set-unsorted nil)
-      (setq tabulated-list-entries
-            (mapcar (lambda (agent)
-                      (todo-write-list--entry
-                       agent (cdr (assoc (plist-get agent :title) titles))))
-                    shown))
-      (todo-write-list--keep (lambda ()
-                               (tabulated-list-print)
-                               (todo-write-list--count-older))))))
+  "Print all rows, sorted; windows stay where they are, at their agents' rows."
+  (let* ((window (get-buffer-window nil t))
+         (agents (seq-group-by (lambda (agent) (and (todo-write-list--folded-p agent) t))
+                               (todo-write-list-cells-known-agents)))
+         (shown (cdr (assq nil agents)))
+         (titles (seq-group-by (lambda (agent) (plist-get agent :title)) shown)))
+    (setq todo-write-list--older (mapcar (lambda (agent) (plist-get agent :thread))
+                                         (cdr (assq t agents)))
+          tabulated-list-format
+          (todo-write-list--columns (if window (window-body-width window) 100)))
+    (tabulated-list-init-header)
+    (clrhash todo-write-list--agents)
+    (dolist (agent shown)
+      (puthash (plist-get agent :thread) agent todo-write-list--agents))
+    (todo-write-list--set-unsorted nil)
+    (setq tabulated-list-entries
+          (mapcar (lambda (agent)
+                    (todo-write-list--entry
+                     agent (cdr (assoc (plist-get agent :title) titles))))
+                  shown))
+    (todo-write-list--keep (lambda ()
+                             (tabulated-list-print)
+                             (todo-write-list--count-older)))))
 
 (defun todo-write-list--set-unsorted (unsorted)
   "Note whether the rows are UNSORTED, and say so in the mode line."
@@ -232,15 +231,6 @@ their rows are drawn again afterwards."
              'todo-write-button "RET, mouse-1: show them" 'todo-write-older t
              'action (lambda (_) (todo-write-list-toggle-older))))))
 
-(defun todo-write-list--complete (agent)
-  "Return AGENT with its plan, which that of an earlier session does not have."
-  (if (plist-get agent :plan)
-      agent
-    (let ((summary (todo-write-summary (plist-get agent :thread))))
-      (append (list :title (plist-get summary :title) :ending (plist-get summary :ending)
-                    :plan summary)
-              agent))))
-
 (defvar todo-write-list--undrawn nil
   "Agents whose rows are out of date, an alist of threads and (AGENT . WHAT).
 These are as for `todo-write-list--update-row'.")
@@ -264,6 +254,14 @@ For `todo-write-agent-functions'."
                    (cons (or new old) (if (eq what 'change) (or before what) what)))))
           (t (with-current-buffer todo-write-list--buffer
                (todo-write-list--update-row (or new old) what))))))
+
+(defun todo-write-list--on-event (_thread what _data)
+  "Draw all rows if WHAT is that more was read of earlier sessions.
+For `todo-write-events-functions'."
+  (when-let* (((eq what 'kept))
+              (buffer (get-buffer todo-write-list--buffer)))
+    (with-current-buffer buffer
+      (todo-write-list--print))))
 
 (defun todo-write-list--on-hands (thread)
   "Draw the row of the agent of THREAD: its note changed."
@@ -416,18 +414,16 @@ Long is more than `todo-write-list-hours'."
           (forward-line)))
       (or (nreverse threads) (user-error "No agent in the region")))))
 
-(defun todo-write-list--live-agents ()
-  "Return the agents in the region or at point that are not of an earlier session.
-Signal a `user-error' if there are none."
-  (or (delq nil (mapcar #'todo-write-agent (todo-write-list--threads-here)))
-      (user-error "This agent is of an earlier session")))
+(defun todo-write-list--agents-here ()
+  "Return the agents in the active region or at point, and load their threads."
+  (delq nil (mapcar #'todo-write-agents-restore (todo-write-list--threads-here))))
 
 (defun todo-write-list-toggle-seen ()
   "Toggle whether the agent at point counts as seen.
 If the region is active, all agents in it get the mark of the first one."
   (interactive nil todo-write-list-mode)
   (let* ((agents (or (seq-remove (lambda (agent) (plist-get agent :activity))
-                                 (todo-write-list--live-agents))
+                                 (todo-write-list--agents-here))
                      (user-error "Only an agent that is done is seen or unseen")))
          (unseen (not (eq 'unseen (plist-get (car agents) :attention)))))
     (dolist (agent agents)
@@ -438,7 +434,7 @@ If the region is active, all agents in it get the mark of the first one."
   "Toggle whether the agent at point counts as idle until its next transition.
 If the region is active, all agents in it are treated like the first one."
   (interactive nil todo-write-list-mode)
-  (let* ((agents (todo-write-list--live-agents))
+  (let* ((agents (todo-write-list--agents-here))
          (dismissed (not (plist-get (car agents) :dismissed))))
     (dolist (agent agents)
       (todo-write-agent-dismiss (plist-get agent :thread) dismissed))

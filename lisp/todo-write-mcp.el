@@ -153,10 +153,9 @@ Return (SESSION . THREAD) as `todo-write-mcp--threads' does."
   (let ((thread (cdr (todo-write-mcp--begin-all program call))))
     (let ((outcome (todo-write-plan-write thread (or (plist-get call :arguments) "null")
                                           (todo-write-program-client program) nil
-                                          (or (plist-get call :id)
-                                              (and (plist-get call :session)
-                                                   (todo-write-program-prefix program)
-                                                   t)))))
+                                          (list :id (plist-get call :id)
+                                                :sent (plist-get call :sent)
+                                                :time (plist-get call :time)))))
       (cons (plist-get outcome :ok) (plist-get outcome :result)))))
 
 (defun todo-write-mcp--take-list (program call)
@@ -200,10 +199,7 @@ If an agent starts PROGRAM without telling its session, but another
 program lives in that agent and has announced a call, the value has that
 program and the session of that call.  CALL is noted to be the announced
 one, which no other call can be then."
-  (unless (plist-member call :announced)
-    ;; CALL itself changes: it may be parked, and passed here again.
-    (nconc call (list :announced (todo-write-mcp--claim program call))))
-  (pcase (plist-get call :announced)
+  (pcase (todo-write-mcp--claim program call)
     (`(,other . ,announced)
      (list other
            (append (cl-loop for key in '(:session :subagent :task)
@@ -231,24 +227,6 @@ that were announced together just now, else the latest."
     (setf (todo-write-program-announced (car found))
           (delq (cdr found) (todo-write-program-announced (car found))))
     (cons (car found) (cddr found))))
-
-(defun todo-write-mcp--needed-threads (connection message)
-  "Return the threads that MESSAGE of CONNECTION may change.
-Their journals must be open then."
-  (let* ((key (cons (todo-write-socket-connection-remote connection)
-                    (plist-get (todo-write-socket-connection-hello connection) :id)))
-         (program (gethash key todo-write-program-all))
-         (message (if (and program (eq 'call (plist-get message :type)))
-                      (cadr (todo-write-mcp--own-session program message))
-                    message))
-         (threads (and (plist-get message :session)
-                       (todo-write-mcp--threads (todo-write-program-of connection) message))))
-    (append (and threads (list (car threads) (cdr threads)))
-            ;; These end it, or the sessions of the program that it has left.
-            (and program
-                 (or (memq (plist-get message :type) '(bye closed activity))
-                     (equal "process" (plist-get message :source)))
-                 (mapcar #'car (todo-write-program-sessions program))))))
 
 ;;; The session
 
@@ -365,8 +343,7 @@ that resembles TASK, else below the item in progress."
 (defun todo-write-mcp--take-up (program thread)
   "Let PROGRAM serve THREAD if there is a plan of that key."
   (when (and (not (todo-write-program-serving thread))
-             ;; If it had a journal, that is open by now.
-             (todo-write-core-call todo-write-dyn--loaded-p thread))
+             (todo-write-restore thread))
     (todo-write-mcp--serve program thread)
     t))
 
@@ -467,7 +444,6 @@ See `todo-write-dyn--report-program'."
 
 (todo-write-socket-define-role "tool" #'todo-write-mcp--receive)
 (todo-write-socket-define-role "plan" #'todo-write-mcp--receive)
-(setq todo-write-socket-needed-function #'todo-write-mcp--needed-threads)
 
 (provide 'todo-write-mcp)
 ;;; todo-write-mcp.el ends here

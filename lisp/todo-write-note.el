@@ -272,7 +272,7 @@ those that were copied since your last prompt, so that one paste has all."
                    ((and buffer (guard buffer))
                     (message "The message is a draft in %s; send it there" buffer))))))
       ;; Those that the user has not pasted yet, as far as that is known.
-      (_ (let* ((prompted (or (plist-get (car (last (todo-write-turns thread))) :began) 0))
+      (_ (let* ((prompted (or (plist-get (cadr (todo-write-turns-headings thread 1)) :began) 0))
                 (comments (seq-remove (lambda (comment)
                                         (or (plist-get comment :told)
                                             (and (plist-get comment :copied)

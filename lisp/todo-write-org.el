@@ -60,17 +60,16 @@ a task waits for and its owner stand at its end, in parentheses."
                               (_ " "))
                             (funcall plain (plist-get item :content))
                             (if note (format " (%s)" (funcall plain note)) "")
-                            (if org "" (todo-write-org--work thread (plist-get item :id))))))
+                            (if org "" (todo-write-org--work
+                                            thread (todo-write-work thread (plist-get item :id)))))))
                 items "")
      (when prompts
        (concat (if (seq-empty-p items) "" "\n")
                (string-join
-                (cl-loop for turn in turns
-                         for number from 1
-                         collect (todo-write-org--turn thread turn number))))))))
+                (mapcar (lambda (turn) (todo-write-org--turn thread turn)) turns)))))))
 
-(defun todo-write-org--turn (thread turn number)
-  "Return TURN of THREAD with NUMBER, from 1 on, as Markdown list items.
+(defun todo-write-org--turn (thread turn)
+  "Return TURN of THREAD as Markdown list items.
 TURN is an element of `todo-write-turns'."
   (let ((prompt (plist-get turn :prompt))
         (commits (plist-get turn :commits))
@@ -91,13 +90,11 @@ TURN is an element of `todo-write-turns'."
                                                     (todo-write-text-line (plist-get commit :id) 12))
                                                   commits ", ")))))
               ", "))
-     (todo-write-org--work thread (cons 'turn number)))))
+     (todo-write-org--work thread (plist-get turn :work)))))
 
-(defun todo-write-org--work (thread id)
-  "Return what task ID of THREAD changed and ran, as Markdown list items.
-ID is as in `todo-write-work'."
-  (let* ((work (todo-write-work thread id))
-         (project (plist-get (todo-write-about thread) :project))
+(defun todo-write-org--work (thread work)
+  "Return WORK of THREAD, as from `todo-write-work', as Markdown list items."
+  (let* ((project (plist-get (todo-write-about thread) :project))
          (commands (plist-get work :commands))
          (failed (or (plist-get commands :failed) 0)))
     (concat

@@ -20,9 +20,11 @@
 
 (defun todo-write-plan-write (thread input source unanswered call)
   "Replace the list of THREAD by INPUT; see `todo-write'.
-SOURCE and UNANSWERED are as there.  CALL is the id that this call has in
-the transcript of the agent's session, t if the host does not know it, or
-nil if no transcript has it."
+SOURCE and UNANSWERED are as there.  CALL is a plist of what is known of the
+call: :id, that in the transcript of the agent's session; :sent, that which
+its program gave it, the same if it is sent again, which then gets the same
+answer; and :time, when that program got it, in milliseconds since the
+epoch.  It is t if nothing is known, and nil if no transcript has the call."
   (todo-write-core-configure)
   (let* ((inhibit-quit t)
          (outcome (todo-write-plan-publish thread
@@ -30,7 +32,10 @@ nil if no transcript has it."
                                              thread input source unanswered call)
                                            t)))
     (when (and (not unanswered) (todo-write-plan-comments thread))
-      (plist-put outcome :result (todo-write-note-result thread (plist-get outcome :result))))
+      (plist-put outcome :result (todo-write-note-result thread (plist-get outcome :result)))
+      (when (and (plist-get outcome :ok) (consp call))
+        (todo-write-core-call todo-write-dyn--note-answer
+          thread call (plist-get outcome :result))))
     outcome))
 
 (defun todo-write-plan-publish (thread outcome &optional written)
@@ -98,22 +103,27 @@ The value is a list (ADDED REMOVED . MODELS): numbers of lines, and the
 names of models."
   (todo-write-core-call todo-write-dyn--header-work thread))
 
-(defun todo-write-plan-title (thread)
+(defun todo-write-plan-title (thread &optional kept)
   "Return what names THREAD, which has no title: its first prompt or its folder.
 The value is a line, or nil if neither is known, or if its host chose a
-key that reads as a name: those of sessions have a colon."
-  (let ((prompt (todo-write-core-call todo-write-dyn--first-prompt thread))
-        (project (plist-get (todo-write-core-call todo-write-dyn--about thread) :project))
+key that reads as a name: those of sessions have a colon.  With KEPT, its
+plist in `todo-write-threads-kept', no journal is opened."
+  (let ((prompt (if kept (plist-get kept :name)
+                  (todo-write-core-call todo-write-dyn--first-prompt thread)))
+        (project (plist-get (if kept (plist-get kept :about)
+                              (todo-write-core-call todo-write-dyn--about thread))
+                            :project))
         ;; The folder may be remote.
         file-name-handler-alist)
     (or prompt
         (and project (string-search ":" thread)
              (file-name-nondirectory (directory-file-name project))))))
 
-(defun todo-write-plan-name (thread title &optional otherwise)
+(defun todo-write-plan-name (thread title &optional otherwise kept)
   "Return what to call THREAD: TITLE, or else its first prompt or its folder.
-Without these, return OTHERWISE, by default the key."
-  (or title (todo-write-plan-title thread) otherwise thread))
+Without these, return OTHERWISE, by default the key.  KEPT is as for
+`todo-write-plan-title'."
+  (or title (todo-write-plan-title thread kept) otherwise thread))
 
 (defun todo-write-plan-refused (thread time)
   "Return how many calls of the agent of THREAD were refused after TIME.
@@ -210,15 +220,6 @@ If COPIED is non-nil, record instead that they were copied for the user."
                         (if copied :copiedComments :toldComments)
                         (vconcat (mapcar (lambda (comment) (plist-get comment :number))
                                          comments)))))
-
-(defun todo-write-plan-newest-of-project ()
-  "Return the key of the newest kept thread of the current project, or nil."
-  (let ((project (todo-write--project)))
-    (plist-get (cl-find-if (lambda (kept)
-                             (equal project
-                                    (plist-get (plist-get kept :about) :project)))
-                           (todo-write-core-call todo-write-dyn--kept))
-               :key)))
 
 (provide 'todo-write-plan)
 ;;; todo-write-plan.el ends here

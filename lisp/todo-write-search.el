@@ -73,18 +73,15 @@ newest first.  Say which journals cannot be read.  `C-g' quits."
       (todo-write-search--name places))))
 
 (defun todo-write-search--name (places)
-  "Name the plans of PLACES that have no title; return PLACES.
-For that, a journal of each is opened.  Timers run meanwhile."
-  (let ((names (make-hash-table :test #'equal))
-        (until 0))
+  "Name the plans of PLACES that have no title; return PLACES."
+  (let ((kept (todo-write-threads-kept)))
     (dolist (place places places)
       (let ((thread (plist-get place :thread)))
         (unless (plist-get place :title)
-          (plist-put place :title (or (gethash thread names)
-                                      (puthash thread (todo-write-plan-name thread nil) names)))))
-      (when (> (float-time) until)
-        (accept-process-output nil 0.001)
-        (setq until (+ (float-time) 0.008))))))
+          (plist-put place :title
+                     (todo-write-plan-name
+                      thread nil nil
+                      (seq-find (lambda (one) (equal thread (plist-get one :key))) kept))))))))
 
 ;;;###autoload
 (defun todo-write-search (text &optional thread)

@@ -53,10 +53,6 @@ plist as from `todo-write-dyn--door-take'.  Its `:type' is `hello' when
 the connection begins, and `closed' when it has ended.  Each `call' must
 be answered, at once or later, by `todo-write-socket-answer'.")
 
-(defvar todo-write-socket-needed-function #'ignore
-  "Function that returns the threads whose journals a message needs.
-It is called with a connection and a message, as for a role.")
-
 (defun todo-write-socket-define-role (role function)
   "Let FUNCTION handle the messages of programs that have ROLE, a string."
   (setf (alist-get role todo-write-socket--roles nil nil #'equal) function))
@@ -70,17 +66,6 @@ of the machine on which that runs, or nil for this one."
 
 (defvar todo-write-socket--connections nil
   "List of the connections.")
-
-(defvar todo-write-socket--parked nil
-  "Messages that wait for journals of plans, oldest first.
-A list of (CONNECTION MESSAGE . THREADS); the journals of THREADS are not
-open yet.")
-
-(defvar todo-write-socket--park-timer nil
-  "Timer that drops parked calls whose programs no longer wait, or nil.")
-
-(defconst todo-write-socket--park-limit 64
-  "Number of parked messages of a connection from which on reports are not heard.")
 
 (defvar todo-write-socket-wanted nil
   "Non-nil while the socket is open, or is opened as soon as that is possible.")
@@ -202,91 +187,12 @@ MACHINE is nil for this one."
       (todo-write-socket--closed connection))))
 
 (defun todo-write-socket--pass (connection message)
-  "Dispatch MESSAGE of CONNECTION, once the journals that it needs are open.
-Until then it is parked.  Messages of a connection keep their order, but
-`cancel' needs no journal and waits for nothing."
-  (if (eq 'cancel (plist-get message :type))
-      (if-let* ((call (seq-find (pcase-lambda (`(,its ,parked . ,_))
-                                  (and (eq connection its)
-                                       (eq 'call (plist-get parked :type))
-                                       (eql (plist-get message :call) (plist-get parked :call))))
-                                todo-write-socket--parked)))
-          (progn (setq todo-write-socket--parked (delq call todo-write-socket--parked))
-                 (todo-write-socket-answer connection (cadr call) nil "This call was cancelled."))
-        (todo-write-socket--dispatch connection message))
-    (let ((threads (todo-write-socket--unready
-                    (funcall todo-write-socket-needed-function connection message))))
-      (if (or threads (assq connection todo-write-socket--parked))
-          (todo-write-socket--park connection message threads)
-        (todo-write-socket--dispatch connection message)))))
-
-(defun todo-write-socket--unready (threads)
-  "Return those of THREADS whose journals must be opened, and begin to."
-  (and threads
-       (todo-write-core-call todo-write-dyn--door-unready threads)))
-
-(defun todo-write-socket--park (connection message threads)
-  "Let MESSAGE of CONNECTION wait until the journals of THREADS are open.
-What a program says of its agent again and again meanwhile is not heard."
-  (unless (and (eq 'activity (plist-get message :type))
-               (>= (seq-count (lambda (parked) (eq connection (car parked)))
-                              todo-write-socket--parked)
-                   todo-write-socket--park-limit))
-    (setq todo-write-socket--parked
-          (append todo-write-socket--parked (list (cons connection (cons message threads)))))
-    (add-hook 'todo-write-hub-ring-hook #'todo-write-socket--unpark)
-    (unless todo-write-socket--park-timer
-      (setq todo-write-socket--park-timer
-            (run-at-time 0.5 0.5 #'todo-write-socket--unpark)))))
-
-(defun todo-write-socket--unpark ()
-  "Dispatch the parked messages whose journals are open, for a few milliseconds."
-  (let ((end (+ (float-time) 0.005))
-        next)
-    (while (and (< (float-time) end)
-                (setq next (todo-write-socket--next-parked)))
-      (setq todo-write-socket--parked (delq next todo-write-socket--parked))
-      (pcase-let ((`(,connection ,message . ,_) next))
-        (cond ((not (eq 'call (plist-get message :type)))
-               (todo-write-socket--dispatch connection message))
-              ;; Nothing more of its connection is read before a call is answered.
-              ((todo-write-socket--late-p message)
-               (todo-write-socket-answer connection message nil
-                                         "The journal of the plan could not be opened in time."))
-              ((todo-write-socket-live-p connection)
-               (todo-write-socket--dispatch connection message)))))
-    (cond (todo-write-socket--parked
-           (when next
-             (run-at-time 0.002 nil #'todo-write-socket--unpark)))
-          (todo-write-socket--park-timer
-           (cancel-timer todo-write-socket--park-timer)
-           (setq todo-write-socket--park-timer nil)
-           (remove-hook 'todo-write-hub-ring-hook #'todo-write-socket--unpark)))))
-
-(defun todo-write-socket--next-parked ()
-  "Return the first parked message that need not wait any more, or nil."
-  (let (seen)
-    (seq-find (lambda (parked)
-                (pcase-let ((`(,connection ,message . ,threads) parked))
-                  (unless (memq connection seen)
-                    (push connection seen)
-                    (or (todo-write-socket--late-p message)
-                        (null (setcdr (cdr parked)
-                                      (todo-write-socket--unready threads)))))))
-              todo-write-socket--parked)))
-
-(defun todo-write-socket--late-p (message)
-  "Return non-nil if MESSAGE is a call whose program no longer waits."
-  (when-let* ((until (plist-get message :until)))
-    (< until (* 1000 (float-time)))))
-
-(defun todo-write-socket--dispatch (connection message)
   "Pass MESSAGE to the functions of CONNECTION's roles, a call to that of its role."
   (dolist (role (if-let* ((role (plist-get message :role))) (list role)
                   (plist-get (todo-write-socket-connection-hello connection) :roles)))
     (condition-case err
         (funcall (cdr (assoc role todo-write-socket--roles)) connection message)
-      ;; A wait for a journal may be quit; nothing more is read before a call is answered.
+      ;; A wait for a file may be quit; nothing more is read before a call is answered.
       ((error quit)
        (if (eq (plist-get message :type) 'call)
            (todo-write-socket-answer connection message nil (error-message-string err))

@@ -299,7 +299,10 @@ passed to `display-buffer'."
       (todo-write-place-note window))))
 
 (defun todo-write-view-refresh (&rest _)
-  "Draw the whole buffer again; for `revert-buffer'."
+  "Draw the whole buffer again, with what another Emacs changed.
+It is for `revert-buffer'."
+  (when todo-write-view-thread
+    (todo-write-core-call todo-write-dyn--refresh todo-write-view-thread))
   (todo-write-text-forget-shapes)
   ;; Folds contain shapes, too.
   (todo-write-fold-clear)

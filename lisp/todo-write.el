@@ -37,6 +37,10 @@
 (autoload 'todo-write-withdraw "todo-write-request")
 (autoload 'todo-write-answer-request "todo-write-request")
 
+;; Nor do those of earlier sessions.
+(autoload 'todo-write-threads-kept "todo-write-kept")
+(autoload 'todo-write-kept-newest-of-project "todo-write-kept")
+
 ;; Hosts set it in an agent's buffer, whether or not the view is loaded.
 (defvar-local todo-write-view-thread nil
   "Key of the thread that this buffer shows, or nil.")
@@ -66,7 +70,7 @@ The value is an outcome, a plist:
              told of before
   :mended    t if the write before was refused, and this one changed nothing
   :warnings  list of strings: warnings for the user, for example that
-             another Emacs writes the journal
+             the journal cannot be written
   :summary   the new summary of THREAD, see `todo-write-summary'
 
 Do not modify the outcome: its tasks are those of earlier outcomes.
@@ -229,7 +233,8 @@ Its keys are:
   :spent      milliseconds in progress until now
   :running    since when it is in progress and THREAD not paused, milliseconds
               since the epoch, or nil
-  :intervals  list of finished intervals (FROM . TO), milliseconds
+  :intervals  list of the newest 500 finished intervals (FROM . TO),
+              milliseconds
 Without ID, return those of all items of the list, in list order, as an
 alist of (ID . TIMES)."
   (todo-write-core-call todo-write-dyn--times thread id))
@@ -309,12 +314,6 @@ of subagents are ignored."
   (when (featurep 'todo-write-dyn)
     (todo-write-core-call todo-write-dyn--loaded)))
 
-(defun todo-write-threads-kept ()
-  "Return the threads that have a journal, newest first, as a list of plists.
-Their keys are :key, :about as from `todo-write-about', and :modified,
-the time of the last record in milliseconds since the epoch."
-  (todo-write-core-call todo-write-dyn--kept))
-
 (defun todo-write-parent (thread)
   "Return the thread that the subagent of THREAD works for, or nil.
 The value is a cons (KEY . ITEM-ID), where ITEM-ID may be nil; see
@@ -330,8 +329,10 @@ The value is a list of (KEY . ITEM-ID), where ITEM-ID may be nil; see
 (defun todo-write-about (thread)
   "Return what THREAD was begun with, as a plist; see `todo-write-begin'.
 Its keys are :project, :agent and, for a subagent, :parent and :parentItem;
-:host, the name of the host that can take its session up again, and
-:unattended, t for a session that no user sees."
+:host, the name of the host that can take its session up again;
+:unattended, t for a session that no user sees; :unseen, t if you have not
+seen its result, and :refused, the number of its refused calls that you
+have not seen."
   (todo-write-core-call todo-write-dyn--about thread))
 
 (defun todo-write-revisions (thread)
@@ -359,8 +360,8 @@ The value is nil if nothing is known, else a plist:
   :files      list of plists :path :added :removed :edits :created
               :deleted :byCommand (t if a command made some of its
               changes), in order of the first change
-  :moreFiles  t if commands changed more files, of which nothing else
-              is known
+  :moreFiles  t if more files were changed, of which nothing else is
+              known
   :added :removed  numbers of lines
   :edits      number of edits
   :commands   plist :run :failed :refused :background :unknown, numbers;
@@ -556,9 +557,8 @@ DO NOT use for simple single-step tasks like opening files.")
 (defun todo-write-forget (thread)
   "Forget THREAD: its list, its history and its journal.
 THREAD may be a list of threads.  Signal `todo-write-journal-error' if a
-journal cannot be deleted.  If another Emacs has one open, nothing is
-deleted.  Interactively, a prefix argument forgets all plans of a project,
-after a question."
+journal cannot be deleted.  Interactively, a prefix argument forgets all
+plans of a project, after a question."
   (interactive (list (if current-prefix-arg (todo-write--read-project-to-forget)
                        (todo-write-read-thread "Forget thread: "))))
   (if (and (consp thread) (proper-list-p thread) (seq-every-p #'stringp thread))
@@ -595,12 +595,12 @@ No journal is read, and no remote folder is asked."
   "Delete old journals; return the number of deleted ones.
 `todo-write-journal-days' and `todo-write-journal-count' are the limits.
 This is also done once per session, at the first use of the package."
-  (todo-write-core-call todo-write-dyn--prune todo-write-journal-days todo-write-journal-count nil))
+  (todo-write-core-call todo-write-dyn--prune todo-write-journal-days todo-write-journal-count))
 
 (defun todo-write-restore (&optional thread)
   "Load THREAD from its journal; return its key, or nil if it has none.
 THREAD defaults to the newest thread of the current project."
-  (let ((key (or thread (todo-write-plan-newest-of-project))))
+  (let ((key (or thread (todo-write-kept-newest-of-project))))
     (unless (or (null key) (stringp key))
       (todo-write-core-wrong "thread" key "a string"))
     (when (and key (todo-write-core-call todo-write-dyn--exists key))

@@ -17,7 +17,6 @@ mod bound;
 mod codex;
 pub mod door;
 mod home;
-mod job;
 #[cfg(unix)]
 mod limits;
 #[cfg(unix)]
@@ -39,8 +38,8 @@ mod workers;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
@@ -57,10 +56,9 @@ pub use machine::Connection;
 pub use project::mount_of;
 pub use search::{Choice, Found};
 
-use job::Job;
 use processes::ProcessesTask;
 use project::project_of;
-use roots::{Key, Work};
+use roots::{Job, Key, Work};
 use search::{ChooseTask, SearchTask};
 use session::SessionTask;
 use state::Followed;
@@ -401,7 +399,7 @@ impl Hub {
             let mut state = shared.lock();
             if !state.roots.is_barred(&mount) {
                 let find = move || found(folder.is_dir().then(|| project_of(&folder).unwrap_or(folder)));
-                let job = Work::Job(Job::once(find));
+                let job = Work::Job(Job(Some(Box::new(find))));
                 shared.add(&mut state, mount, Key::Job(next_number()), job);
             }
         };
@@ -467,23 +465,6 @@ impl Hub {
         message
     }
 
-    /// Keeps the messages of a session back until [`Hub::release`]: what they are about is not ready.
-    pub fn hold(&self, id: SessionId) {
-        self.shared.lock().queue.hold(id);
-    }
-
-    /// Gives the messages of a session out again.
-    pub fn release(&self, id: SessionId) {
-        self.shared.lock().queue.release(id);
-        // They may be due for a ring.
-        self.shared.work.notify_one();
-    }
-
-    /// What rings the bell when it is dropped, for other threads.
-    pub fn ringer(&self) -> Ringer {
-        Ringer(Arc::downgrade(&self.shared))
-    }
-
     /// Rings the bell.
     pub fn ring(&self) {
         self.shared.lock().queue.ring();
@@ -514,18 +495,6 @@ impl Hub {
     /// Whether any worker is left.
     pub fn is_alive(&self) -> bool {
         self.shared.lock().workers > 0
-    }
-}
-
-/// Rings the bell of a hub when it is dropped.
-#[derive(Debug)]
-pub struct Ringer(Weak<Shared>);
-
-impl Drop for Ringer {
-    fn drop(&mut self) {
-        if let Some(shared) = self.0.upgrade() {
-            shared.lock().queue.ring();
-        }
     }
 }
 

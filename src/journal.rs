@@ -1,22 +1,18 @@
-//! Threads on disk: an append-only file for each, with one JSON record a line.
+//! Plans on disk: a folder for each, with segments of one JSON record a line.
 //!
-//! `file` appends records, `line` encodes them, and `folder` names and locks the files. A line is
+//! [`segments`] reads and appends lines, `line` encodes them, and `folder` names and locks the files. A line is
 //! a record only if it ends in a line feed and its checksum is right, so a record is on disk completely
-//! or not at all. [`saved`] is a thread with its journal, and [`store`] has all threads of a folder.
+//! or not at all. [`plan`] is a thread with its journal, [`store`] has all plans of a folder, and [`summary`] what
+//! lists of plans show. All of it is done at once, on the caller's thread.
 
-mod file;
 mod folder;
-pub(crate) mod history;
-pub mod kept;
 mod line;
-mod opening;
-mod percent;
-pub mod saved;
+pub mod plan;
 pub mod search;
-mod snapshot;
+pub mod segments;
 pub mod store;
+pub mod summary;
 
-pub use file::{Durability, Journal, OpenedJournal, begin, open};
-pub use folder::{Journals, bad_file, delete, files_of, is_held};
+pub use folder::{folder_of, segment};
 pub use line::decode;
-pub use percent::Percent;
+pub use segments::Durability;

@@ -109,11 +109,17 @@ pub struct Hello {
 pub struct Call {
     /// Its number in this connection.
     pub call: u64,
+    /// A random id, the same if the program sends the call again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<String>,
     /// The role in which the program makes it; needed if the program has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
     /// The time in milliseconds after which the program does not take the answer.
     pub until: Option<u64>,
+    /// When the program got it from the agent, in milliseconds since the epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<u64>,
     /// The id of the agent's session.
     pub session: Option<String>,
     /// How the program knows the session: `process`, `call`, `environment` or `event`.

@@ -7,19 +7,22 @@
 
 pub mod activity;
 mod apply;
-pub(crate) mod calls;
 pub mod clock;
 mod edit;
+pub mod knows;
 mod observe;
+mod rebase;
 pub mod record;
+pub mod recorded;
 pub mod revision;
 mod stream;
+pub mod summary;
 mod write;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::ops::{Range, RangeInclusive};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Problem};
@@ -30,17 +33,18 @@ use crate::events::observation::Observations;
 use crate::events::session::Session;
 use crate::events::turns::{Turn, Turns};
 use crate::events::work::{Part, Work, WorkSums, is_refused};
-use crate::list::change::{Change, ChangeKind, diff, mark_cancelled};
+use crate::list::change::{Change, ChangeKind, apply, diff, mark_cancelled};
 use crate::list::item::{Author, Item, List, Status};
 use crate::list::report;
 use crate::wire::wire_names;
 use activity::{Activity, AgentActivity, Ending};
-use calls::Reading;
-pub use calls::{CallName, StoredCall};
 use clock::{Clock, Times};
 pub use edit::Edit;
-use record::{Changes, FORMAT, PositionRecord, Record, RevisionRecord};
-use revision::Revisions;
+use knows::{Agent, Knows, mark_told};
+use record::{Changes, PositionRecord, Record, RevisionRecord};
+pub use recorded::Call;
+use recorded::Recorded;
+use revision::{Removals, Revisions};
 pub use stream::StreamEvent;
 use stream::Streaming;
 pub use write::WriteOptions;
@@ -83,15 +87,17 @@ wire_names! {
     }
 }
 
-/// A thread and its history.
-#[derive(Debug)]
+/// A thread and its history. Serialized, it is its state as the head of a segment has it.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Thread {
+    #[serde(skip)]
     key: String,
     about: Map<String, Value>,
     revisions: Revisions,
     /// The number of the next item id.
     next_id: u64,
-    agent: AgentView,
+    agent: Agent,
     /// Undo searches below this number: that of the last revision, or of the one that the last undo restored.
     undo_from: u64,
     clock: Clock,
@@ -105,43 +111,28 @@ pub struct Thread {
     turns: Turns,
     /// Whether its journal is so long that contents are abridged.
     is_abridged: bool,
+    #[serde(skip)]
     streaming: Streaming,
-    /// How far transcripts are recorded, the newest position last.
-    positions: Vec<PositionRecord>,
-    /// When calls that start subagents were made, by the ids of the calls.
-    moments: HashMap<String, Moment>,
-    /// How far its transcript was read.
-    reading: Reading,
+    recorded: Recorded,
+    /// When the newest calls that start subagents were made, by the ids of the calls, oldest first.
+    moments: VecDeque<(String, Moment)>,
     /// The records made since they were last taken, if the owner wants them.
+    #[serde(skip)]
     made: Option<Vec<Record>>,
     /// The length of the journal in bytes, as the owner says.
+    #[serde(skip)]
     journal_bytes: u64,
     /// What was wrong with the agent's last list, if that was refused.
     refused: Option<String>,
 }
 
 /// When a call was made that starts a subagent, whose work counts then.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Moment {
     /// The ids of the items in progress.
     pub items: Vec<String>,
     /// The number of the observation of the call.
     pub number: u64,
-}
-
-/// What the agent knows.
-#[derive(Debug, Default)]
-struct AgentView {
-    /// The number of the newest revision that it knows.
-    known: u64,
-    /// The list that it knows, unless that is the current one.
-    base: Option<List>,
-    /// Whether the result of its last write did not reach it, so that it knows only its own list.
-    is_unanswered: bool,
-    /// The ids of the user's items that it was told of a second time.
-    reminded: BTreeSet<String>,
-    /// `base` with the user's edits that it was told of otherwise than by a result, if it was.
-    noted: Option<List>,
 }
 
 impl Thread {
@@ -152,7 +143,7 @@ impl Thread {
             about,
             revisions: Revisions::default(),
             next_id: 1,
-            agent: AgentView::default(),
+            agent: Agent::default(),
             undo_from: 0,
             clock: Clock::default(),
             activity: AgentActivity::default(),
@@ -164,9 +155,8 @@ impl Thread {
             turns: Turns::default(),
             is_abridged: false,
             streaming: Streaming::default(),
-            positions: Vec::new(),
-            moments: HashMap::new(),
-            reading: Reading::default(),
+            recorded: Recorded::default(),
+            moments: VecDeque::new(),
             made: None,
             journal_bytes: 0,
             refused: None,
@@ -179,6 +169,34 @@ impl Thread {
         self
     }
 
+    /// The thread of the head of a segment, with what that does not have.
+    pub(crate) fn restored(mut self, key: &str, history_limit: usize) -> Thread {
+        key.clone_into(&mut self.key);
+        self.observations.set_limit(history_limit);
+        self
+    }
+
+    /// Forgets the revisions that only undo and history need, and that the journal has.
+    pub(crate) fn forget_old(&mut self) {
+        self.revisions.forget_old();
+    }
+
+    /// The number of the next item's id.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.next_id
+    }
+
+    /// How far transcripts are recorded.
+    pub(crate) fn positions(&self) -> &[PositionRecord] {
+        self.recorded.positions()
+    }
+
+    /// The first line of the first prompt that has one.
+    pub(crate) fn first_prompt(&self) -> Option<String> {
+        let mut lines = self.turns().iter().filter_map(|turn| turn.prompt.as_deref()).map(first_line);
+        lines.find(|line| !line.is_empty())
+    }
+
     /// The key, chosen by the host.
     pub fn key(&self) -> &str {
         &self.key
@@ -189,13 +207,15 @@ impl Thread {
         &self.about
     }
 
-    /// Sets a part of the description.
+    /// Sets a part of the description, or removes it if the value is null.
     pub(crate) fn describe(&mut self, part: &str, value: Value, now: Millis) {
-        if self.about.get(part) != Some(&value) {
+        if *self.about.get(part).unwrap_or(&Value::Null) != value {
             let mut about = self.about.clone();
-            about.insert(part.to_owned(), value);
-            let thread = self.key.clone();
-            self.make(Record::Thread { format: FORMAT, thread, timestamp: now, about });
+            match value {
+                Value::Null => about.remove(part),
+                value => about.insert(part.to_owned(), value),
+            };
+            self.make(Record::Thread { timestamp: now, about });
         }
     }
 
@@ -252,19 +272,12 @@ impl Thread {
     /// Whether nothing of the thread is lost or ends if only its journal keeps it: its agent has ended its
     /// turn, and subscribers have all observations.
     pub(crate) fn is_at_rest(&self) -> bool {
-        let is_idle = self.activity.activity == Activity::Idle && self.state() != State::Active;
-        is_idle && self.observations.are_delivered() && !self.streaming.is_within_block()
+        self.is_quiet() && self.observations.are_delivered() && !self.streaming.is_within_block()
     }
 
-    /// When the agent last called an Emacs that writes this journal, or 0. The sources in
-    /// `repeated` only repeat what the agent said elsewhere.
-    pub(crate) fn last_call(&self, repeated: &[&str]) -> Millis {
-        let is_call =
-            |source: &Option<Arc<str>>| !source.as_deref().is_some_and(|one| repeated.contains(&one));
-        let mut writes =
-            self.revisions.iter().rev().filter(|revision| revision.stamp.author == Author::Agent);
-        let newest = writes.find(|revision| is_call(&revision.stamp.source));
-        newest.map_or(0, |revision| revision.stamp.timestamp).max(self.reading.last_call())
+    /// Whether its agent has ended its turn.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.activity.activity == Activity::Idle && self.state() != State::Active
     }
 
     /// The state, derived from the list and the pause. Only open items that the agent can complete keep
@@ -282,7 +295,7 @@ impl Thread {
 
     /// Whether this is an open item of the user that the agent does not know and cannot be told of.
     pub fn is_untold(&self, item: &Item) -> bool {
-        self.agent.is_unanswered && item.is_users_open() && !item.told
+        self.agent.is_unanswered() && item.is_users_open() && !item.told
     }
 
     /// The number of these items.
@@ -292,7 +305,7 @@ impl Thread {
 
     /// Whether the agent has written, and the result of its last write reached it.
     pub fn is_answered(&self) -> bool {
-        self.agent.known > 0 && !self.agent.is_unanswered
+        self.agent.heard == Some(true)
     }
 
     /// The reason of the pause.
@@ -312,71 +325,33 @@ impl Thread {
 
     /// The items that the agent dropped unfinished and that are not back, oldest removal first. A list
     /// without any item of the agent's previous one begins a new count.
-    pub fn dropped(&self) -> Vec<Arc<Item>> {
-        self.removed_by_agent(self.begun(), self.list(), Status::is_open)
+    pub fn dropped(&self) -> List {
+        self.revisions.removals().left_out(self.begun(), Status::is_open)
     }
 
     /// The completed items that the agent took off the current list and that are not back, oldest
     /// removal first.
-    pub fn cleared(&self) -> Vec<Arc<Item>> {
-        self.removed_by_agent(self.begun(), self.list(), |status| !status.is_open())
+    pub fn cleared(&self) -> List {
+        self.revisions.removals().left_out(self.begun(), |status| !status.is_open())
     }
 
-    /// The revisions of the current list.
-    fn begun(&self) -> RangeInclusive<u64> {
-        self.list_starts().last().copied().unwrap_or(0)..=self.revisions.last()
+    /// The items that were begun and left the list, whoever removed them, oldest removal first.
+    pub(crate) fn removed(&self) -> List {
+        let items = self.revisions.removals().iter().map(|removed| &removed.item);
+        let was_begun = |item: &&Arc<Item>| self.times(&item.id).is_some_and(|times| times.started.is_some());
+        items.filter(was_begun).cloned().collect()
     }
 
-    /// The items of a status that the agent removed, and did not cancel, while its list went on from the
-    /// first of these revisions to the last, whose list is `last`. Oldest removal first.
-    fn removed_by_agent(
-        &self,
-        revisions: RangeInclusive<u64>,
-        last: &[Arc<Item>],
-        is_wanted: impl Fn(Status) -> bool,
-    ) -> Vec<Arc<Item>> {
-        let mut seen: HashSet<&str> = last.iter().map(|item| item.id.as_str()).collect();
-        let mut removed = Vec::new();
-        let (first, last) = revisions.into_inner();
-        let later = self.revisions.iter().rev().skip_while(|revision| revision.number > last);
-        for revision in later.take_while(|revision| revision.number > first) {
-            let is_write = revision.stamp.author == Author::Agent;
-            for change in revision.of_kind(ChangeKind::Removed).rev() {
-                let item = change.previous_item.as_ref().filter(|_| seen.insert(&change.item_id));
-                let is_wanted = |item: &&Arc<Item>| is_write && !change.cancelled && is_wanted(item.status);
-                removed.extend(item.filter(is_wanted).cloned());
-            }
-        }
-        removed.reverse();
-        removed
-    }
-
-    /// The numbers of the revisions that begin a list without any item of the agent's previous one.
-    pub(crate) fn list_starts(&self) -> Vec<u64> {
-        let mut agents = 0_usize;
-        let mut starts = Vec::new();
-        for revision in self.revisions.iter() {
-            if revision.begins_list(agents) {
-                starts.push(revision.number);
-            }
-            let (added, removed) = revision.agents_items();
-            agents = (agents + added).saturating_sub(removed);
-        }
-        starts
+    /// The first revision of the current list.
+    fn begun(&self) -> u64 {
+        self.revisions.lists().last().map_or(0, |(first, _)| *first)
     }
 
     /// The lists before the current one: the first revision of each, and the last one that was not empty.
     pub(crate) fn earlier_lists(&self) -> Vec<(u64, u64)> {
-        let starts = self.list_starts();
-        let mut ends = vec![None; starts.len()];
-        for (revision, _) in self.revisions.lengths().filter(|(_, length)| *length > 0) {
-            let begun = starts.partition_point(|start| *start <= revision.number);
-            if let Some(nth) = begun.checked_sub(1) {
-                ends[nth] = Some(revision.number);
-            }
-        }
-        ends.pop();
-        starts.into_iter().zip(ends).filter_map(|(from, to)| Some((from, to?))).collect()
+        let lists = self.revisions.lists();
+        let earlier = &lists[..lists.len().saturating_sub(1)];
+        earlier.iter().filter(|(_, last)| *last > 0).copied().collect()
     }
 
     /// The items of an earlier list: the completed ones that left it, and those of its `last` revision.
@@ -384,9 +359,14 @@ impl Thread {
     /// # Errors
     /// [`Error::NoRevision`].
     pub(crate) fn earlier_items(&self, first: u64, last: u64) -> Result<List, Error> {
-        let list = self.list_at(last)?;
-        let mut items = self.removed_by_agent(first..=last, &list, |status| !status.is_open());
-        items.extend(list);
+        let mut removals = Removals::default();
+        let mut before = self.list_at(first)?;
+        for revision in self.revisions.iter().filter(|one| first < one.number && one.number <= last) {
+            removals.note(revision, &before);
+            before = apply(&before, &revision.changes());
+        }
+        let mut items = removals.left_out(first, |status| !status.is_open());
+        items.extend(before);
         Ok(items)
     }
 
@@ -457,29 +437,35 @@ impl Thread {
         count
     }
 
-    /// How far the transcript of a position is recorded, in bytes; `None` if it is not known here.
-    pub(crate) fn recorded_until(&self, file: &PositionRecord) -> Option<u64> {
-        self.positions.iter().find(|known| known.is_of_file(file)).map(|known| known.offset)
-    }
-
     /// The turns, oldest first.
     pub fn turns(&self) -> &[Turn] {
         self.turns.all()
     }
 
-    /// What the agent did in a part of the turn with this index, if anything is known.
+    /// What the agent did in a part of the turn with this index, if anything is known and that is not only in the
+    /// journal.
     pub fn work_in_turn(&self, turn: usize, part: Part<'_>) -> Option<&Work> {
         self.work.in_turn(turn, part)
     }
 
-    /// The numbers of the observations recorded in the turn with this index.
-    pub(crate) fn numbers_of_turn(&self, turn: usize) -> Option<Range<u64>> {
-        self.turns.numbers(turn)
+    /// Whether only the journal has the work of a part, in all turns or in that with this index.
+    pub(crate) fn has_forgotten(&self, turn: Option<usize>, part: Part<'_>) -> bool {
+        let is_known = |item| self.times(item).is_some() || self.observations.first_kept() == 1;
+        match (turn, part) {
+            (Some(turn), _) => self.work.has_forgotten(turn),
+            (None, Part::Item(item)) => !is_known(item),
+            (None, Part::Whole | Part::Outside) => false,
+        }
+    }
+
+    /// To which turns observations belong.
+    pub(crate) fn all_turns(&self) -> &Turns {
+        &self.turns
     }
 
     /// When a call that started a subagent was made.
     pub(crate) fn moment_of_call(&self, call: &str) -> Option<&Moment> {
-        self.moments.get(call)
+        self.moments.iter().rev().find(|(known, _)| known == call).map(|(_, moment)| moment)
     }
 
     /// Whether an observation with this number is of the current turn.
@@ -522,7 +508,7 @@ impl Thread {
     /// Makes a revision of a list if that differs from the current one; `made` lacks only its changes. The
     /// agent cancelled the items with the ids in `cancelled`.
     fn revise(&mut self, mut list: List, mut made: RevisionRecord, cancelled: &HashSet<String>) -> Outcome {
-        mark_told(&mut list, self.base_after(&made).as_deref());
+        mark_told(&mut list, self.known_after(&made).as_deref());
         let timestamp = made.stamp.timestamp;
         let mut changes = diff(self.list(), &list);
         mark_cancelled(&mut changes, |id| cancelled.contains(id));
@@ -538,8 +524,8 @@ impl Thread {
     /// Records what the agent knows after a write that did not change the list: that list, or with `sent`
     /// only the one it knew with these changes.
     fn learn(&mut self, sent: Option<Changes>, unanswered: bool) {
-        let is_news = sent.as_ref().map_or(self.agent.base.is_some(), |sent| !sent.is_empty());
-        if is_news || self.agent.is_unanswered != unanswered {
+        let is_news = sent.as_ref().map_or(self.agent.knows != Knows::All, |sent| !sent.is_empty());
+        if is_news || self.agent.is_unanswered() != unanswered {
             let number = self.revisions.last();
             self.make(Record::Known { number, sent, unanswered, reminded: Vec::new(), noted: false });
         }
@@ -547,30 +533,25 @@ impl Thread {
 
     /// The list that the agent knows.
     fn base(&self) -> &List {
-        self.agent.base.as_ref().unwrap_or(self.list())
+        self.agent.base(self.list())
     }
 }
 
-/// The part of a description that names the host in which the agent runs.
+/// The parts of a description that name the host in which the agent runs, and the Emacs that writes the plan.
 pub(crate) const HOST: &str = "host";
+pub(crate) const EMACS: &str = "emacs";
+
+/// The number of characters of a line that are shown at most.
+const LINE: usize = 300;
+
+/// The first line of a text that is not blank, or as much of it as a screen shows.
+pub(crate) fn first_line(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    line.chars().take(LINE).collect()
+}
 
 /// The parent thread and its item in the description of a thread; see [`Thread::parent`].
 pub(crate) fn parent_in(about: &Map<String, Value>) -> Option<(&str, Option<&str>)> {
     let text = |key: &str| about.get(key)?.as_str();
     Some((text("parent")?, text("parentItem")))
-}
-
-/// Marks the user's items in a list as told if the agent knows them. It knows the list itself if there
-/// is no `base`.
-fn mark_told(list: &mut [Arc<Item>], base: Option<&[Arc<Item>]>) {
-    if list.iter().all(|item| item.added_by == Author::Agent) {
-        return;
-    }
-    let known: Option<HashSet<&str>> = base.map(|base| base.iter().map(|item| item.id.as_str()).collect());
-    for item in list.iter_mut().filter(|item| item.added_by == Author::User) {
-        let told = known.as_ref().is_none_or(|known| known.contains(item.id.as_str()));
-        if item.told != told {
-            Arc::make_mut(item).told = told;
-        }
-    }
 }

@@ -1,7 +1,8 @@
 //! Enums and objects with names on the wire: JSON, the journal and Lisp share them.
 
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value, json};
 
 /// Defines an enum with names, conversions between both, and serde by these names.
 macro_rules! wire_names {
@@ -65,6 +66,30 @@ pub(crate) fn take<T: DeserializeOwned>(fields: &mut Map<String, Value>, name: &
     let value = T::deserialize(fields.get(name)?).ok()?;
     fields.shift_remove(name);
     Some(value)
+}
+
+/// Serializes without fields that are 0, false, null or empty, at any depth. Only for types whose fields have
+/// these defaults.
+pub(crate) fn sparse<T: Serialize, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut value = serde_json::to_value(value).map_err(serde::ser::Error::custom)?;
+    thin(&mut value);
+    value.serialize(serializer)
+}
+
+fn thin(value: &mut Value) {
+    match value {
+        Value::Object(fields) => fields.retain(|_, field| {
+            thin(field);
+            ![json!(null), json!(false), json!(0), json!([]), json!({})].contains(field)
+        }),
+        Value::Array(elements) => elements.iter_mut().for_each(thin),
+        _ => {}
+    }
+}
+
+/// Whether a field need not be written.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 pub(crate) use {wire_fields, wire_names};

@@ -81,14 +81,11 @@ struct Link {
 impl Emacs {
     /// The Emacs that listens at DOOR, or at a usual one, told of this program's ROLE.
     pub fn new(door: Option<PathBuf>, role: Role) -> Self {
-        let mut id = [0; 16];
         let hello = Hello {
             protocol: PROTOCOL,
             roles: vec![role],
-            // 128 random bits; without them no connection is opened.
-            id: getrandom::fill(&mut id)
-                .map(|()| format!("{:032x}", u128::from_ne_bytes(id)))
-                .unwrap_or_default(),
+            // Without it no connection is opened.
+            id: random().unwrap_or_default(),
             version: Some(env!("CARGO_PKG_VERSION").to_owned()),
             process: Some(std::process::id()),
             parent: Some(std::os::unix::process::parent_id()),
@@ -115,6 +112,8 @@ impl Emacs {
         let begun = milliseconds(SystemTime::now());
         // Emacs drops a call after this time, because the agent already has an error.
         call.until = Some(begun.saturating_add(whole(limit)));
+        // Emacs gives the same answer if the connection breaks, and the call is sent again.
+        call.sent = random();
         let deadline = Instant::now() + limit;
         // Without the link in time, an earlier call waits for Emacs.
         let Ok(mut link) = timeout_at(deadline, self.link.lock()).await else {
@@ -384,6 +383,13 @@ fn check(socket: &Path) -> Result<(), Failure> {
     )))
 }
 
+/// 128 random bits.
+fn random() -> Option<String> {
+    let mut bits = [0; 16];
+    getrandom::fill(&mut bits).ok()?;
+    Some(format!("{:032x}", u128::from_ne_bytes(bits)))
+}
+
 fn line_of(message: &Message) -> io::Result<Vec<u8>> {
     line(message).map_err(io::Error::other)
 }
@@ -524,6 +530,38 @@ mod tests {
         let opened = timeout(DEADLINE, Connection::first(vec![door], &hello, Duration::ZERO));
         let (opened, ()) = tokio::join!(opened, server);
         assert!(opened.unwrap().is_ok());
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_call_is_sent_again_with_its_id_if_the_connection_breaks_before_the_answer() {
+        let (door, listener) = listener("again");
+        let emacs = Emacs::new(Some(door), Role::Tool);
+        let server = async {
+            let mut calls = Vec::new();
+            for is_first in [true, false] {
+                let mut input = BufReader::new(listener.accept().await.unwrap().0);
+                sent(&mut input).await;
+                input.write_all(&welcome()).await.unwrap();
+                if is_first {
+                    answer(&mut input).await;
+                }
+                calls.push(sent(&mut input).await);
+                if !is_first {
+                    let answer = json!({"type": "answer", "call": calls[1]["call"], "ok": true, "text": ""});
+                    input.write_all(format!("{answer}\n").as_bytes()).await.unwrap();
+                }
+            }
+            calls
+        };
+        let program = async {
+            for _ in 0..2 {
+                assert!(emacs.ask(Call::default(), DEADLINE).await.ok);
+            }
+        };
+        let both = async { tokio::join!(server, program) };
+        let (calls, ()) = timeout(DEADLINE, both).await.unwrap();
+        assert_eq!(calls[0], calls[1]);
+        assert!(calls[0]["sent"].is_string(), "{}", calls[0]);
     }
 
     #[tokio::test(flavor = "current_thread")]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use percent_encoding::percent_decode_str;
 use rmcp::model::*;
@@ -15,7 +15,7 @@ use todo_write::protocol::{Call, SessionActivity};
 use tokio::sync::{Mutex, OnceCell};
 use tokio::time::{sleep, timeout};
 
-use crate::emacs::Emacs;
+use crate::emacs::{Emacs, milliseconds};
 use crate::session::{Agent, CLAUDE, Subagent, claude_folder, subagent};
 
 const NAME: &str = "todo_write";
@@ -93,10 +93,11 @@ impl Server {
     }
 
     async fn call(&self, context: &RequestContext<RoleServer>, arguments: Value) -> CallToolResult {
-        let start = Instant::now();
+        let (start, time) = (Instant::now(), milliseconds(SystemTime::now()));
         self.is_introduced.get_or_init(|| self.introduce(context)).await;
         let client = context.client_info().map(|client| client.name).unwrap_or_default();
         let call = Call {
+            time: Some(time),
             id: given(&context.meta, CALL_ID),
             // The store parses the arguments, so nothing in between changes them.
             arguments: to_raw_value(&arguments).ok(),

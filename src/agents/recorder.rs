@@ -4,20 +4,18 @@
 //! the same times as one followed live.
 //!
 //! A session may be followed again, by this Emacs or another, from a file that was moved or copied. What a
-//! thread's journal has of a transcript ends at a position that it names, and only later events are
-//! recorded.
+//! thread has of a transcript ends at a position that it names, and only the events of later lines are recorded.
 
 mod event;
 mod position;
 mod project;
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::HashMap;
 
 use serde_json::Map;
 
 use super::reports::{self, Report, after};
-use super::{Event, EventKind, PlanResult, Source, Transcript};
+use super::{Event, EventKind, PlanResult, Source};
 use crate::events::Millis;
 use crate::events::observation::{Details, Payload, Type};
 use crate::events::policy::Policy;
@@ -30,7 +28,7 @@ use crate::thread::activity::Ending;
 use crate::thread::record::PositionRecord;
 use crate::thread::{Outcome, State, Thread};
 use event::{is_recent, line_time, metadata, turn};
-use position::{Before, is_stored, is_superseded, position};
+use position::{is_recorded, is_superseded};
 pub use project::Machine;
 
 /// The changes of a thread by a batch of events.
@@ -69,8 +67,6 @@ pub struct Recorder {
     titles: HashMap<String, String>,
     /// Whether the last list of a thread came from the agent's own tools.
     has_own_lists: HashMap<String, bool>,
-    /// The threads and transcripts of which it is known how far they were recorded before.
-    met: HashSet<(String, Arc<Transcript>)>,
     /// What may be recorded. Reading hides calls by it, too.
     pub policy: Policy,
 }
@@ -82,9 +78,7 @@ struct PendingUpdate {
     is_subagent: bool,
     /// The list before the batch.
     list: List,
-    /// How far the transcripts of its events were recorded before.
-    before: Vec<(Arc<Transcript>, Before)>,
-    /// How far they are recorded now, where that changed.
+    /// How far the transcripts of its events are recorded, where that changed.
     positions: Vec<PositionRecord>,
     outcome: Option<Outcome>,
     turn: Option<Report>,
@@ -96,15 +90,8 @@ struct PendingUpdate {
 #[derive(Debug, Default)]
 pub struct Touched(Vec<PendingUpdate>);
 
-impl Touched {
-    /// Forgets how far threads were recorded, after their file was replaced. What changed is still told.
-    pub(crate) fn restart(&mut self) {
-        self.0.iter_mut().for_each(|pending| pending.before.clear());
-    }
-}
-
 impl Recorder {
-    /// Forgets how far threads were recorded, after their file was replaced.
+    /// Forgets what was said of threads, after their file was replaced.
     pub fn restart(&mut self) {
         let policy = std::mem::take(&mut self.policy);
         *self = Recorder { policy, ..Recorder::new(self.project.take(), self.machine.take()) };
@@ -125,13 +112,6 @@ impl Recorder {
         self.machine.as_ref().map(|machine| machine.name.as_str())
     }
 
-    /// The keys of the threads that an event may change, or be about.
-    pub(crate) fn threads_of(&self, source: &Source) -> Vec<String> {
-        let caller = source.call.as_ref().map_or_else(|| source.session_key(), |call| call.from.clone());
-        let caller = source.subagent.is_some().then_some(caller);
-        caller.into_iter().chain([source.key()]).map(|bare| self.key(bare)).collect()
-    }
-
     /// A recorder for a session in this project; `None` stands for the session's folder.
     pub fn new(project: Option<String>, machine: Option<Machine>) -> Recorder {
         Recorder { project, machine, ..Recorder::default() }
@@ -142,30 +122,15 @@ impl Recorder {
         self.machine.as_ref().map_or(bare.clone(), |machine| format!("{}/{bare}", machine.name))
     }
 
-    /// Whether all events of a file with `event` are needed to find out how far it was recorded before, since
-    /// the journal of its thread has no position of it.
-    pub(crate) fn needs_all(&self, store: &Store, event: &Event) -> bool {
-        let key = self.key(event.source.key());
-        let Some(thread) = store.seen(&key).ok().flatten().filter(|_| !self.threads.contains_key(&key))
-        else {
-            return false;
-        };
-        let known = event.place.as_ref().and_then(|place| thread.recorded_until(&position(event, place)));
-        thread.last_time() > 0 && known.is_none()
-    }
-
-    /// Records the event `number` of `events`, unless it was recorded before. What it changes is saved by
-    /// [`Recorder::save`].
-    pub fn record_at(
+    /// Records an event, unless it was recorded before. What it changes is saved by [`Recorder::save`].
+    pub fn record(
         &mut self,
         store: &mut Store,
         Touched(touched): &mut Touched,
-        events: &[Event],
-        number: usize,
+        event: &Event,
         keep_completed: bool,
         now: Millis,
     ) {
-        let event = &events[number];
         let key = self.key(event.source.key());
         // The subagent's last list is too old to be among the events.
         if event.kind == EventKind::SubagentEnded && !matches!(store.get(&key), Ok(Some(_))) {
@@ -183,10 +148,10 @@ impl Recorder {
             self.titles.insert(pending.thread.clone(), title.clone());
         }
         let switch = self.switch(&pending.thread, event);
-        if self.is_recorded(store, pending, events, number) {
+        let thread = store.open(&pending.thread, Map::new(), now);
+        if is_recorded(thread, pending, event) {
             return;
         }
-        let thread = store.open(&pending.thread, Map::new(), now);
         thread.begin_batch();
         if let Some(words) = switch {
             let payload =
@@ -197,7 +162,7 @@ impl Recorder {
                 thread.observe(payload, details, time);
             });
         }
-        if thread.change(|thread| is_stored(thread, event)) || is_superseded(thread, event) {
+        if is_superseded(thread, event) {
             return;
         }
         if event.source.subagent.is_none() && matches!(list_of(&event.kind), Some(Ok(_))) {

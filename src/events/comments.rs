@@ -29,7 +29,7 @@ pub struct Comment {
 }
 
 /// A comment and what became of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct KeptComment {
     /// The number of its observation.
     pub number: u64,
@@ -42,7 +42,8 @@ pub(crate) struct KeptComment {
 }
 
 /// How far an agent was told of a comment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) enum Telling {
     /// It was not told yet.
     Untold,
@@ -53,7 +54,8 @@ pub(crate) enum Telling {
 }
 
 /// The comments of a thread, oldest first.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub(crate) struct Comments(VecDeque<KeptComment>);
 
 impl Comments {

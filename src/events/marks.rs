@@ -4,13 +4,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
+use serde::{Deserialize, Serialize};
+
 use crate::events::Millis;
 use crate::events::observation::Observation;
 use crate::events::payload::FileEntry;
 use crate::events::work::{Part, Work, items_of};
+use crate::wire::sparse;
 
 /// The largest number of changes of a thread that are known to be new. Older ones count as reviewed.
-const MOST_CHANGES: usize = 100_000;
+const MOST_CHANGES: usize = 3_000;
 
 /// Names a change: the number of its observation, and the place of the file among its files, from 0.
 pub type ChangeId = (u64, u64);
@@ -18,26 +21,49 @@ pub type ChangeId = (u64, u64);
 /// The names of files, each with the number of the observation up to which it is reviewed, or 0.
 pub type Marks = BTreeMap<String, u64>;
 
-/// A change of a thread, without its patch.
-#[derive(Clone, Debug)]
-pub(crate) struct Known {
-    /// Its name.
-    pub id: ChangeId,
-    timestamp: Millis,
+/// The changes of an observation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Changes {
+    number: u64,
+    /// Whether they were made before the time since which changes count as unseen.
+    is_early: bool,
     turn: usize,
     /// The ids of the items in progress.
     pub items: Vec<String>,
+    /// Without their patches.
+    files: Vec<FileEntry>,
+}
+
+/// A change of a thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known<'r> {
+    /// Its name.
+    pub id: ChangeId,
+    pub of: &'r Changes,
     /// The file, without its patch.
-    pub file: FileEntry,
+    pub file: &'r FileEntry,
+}
+
+impl Changes {
+    /// Each of them. A file without a name cannot be reviewed.
+    fn each(&self) -> impl Iterator<Item = Known<'_>> {
+        let named = (0..).zip(&self.files).filter(|(_, file)| !file.path.is_empty());
+        named.map(|(place, file)| Known { id: (self.number, place), of: self, file })
+    }
 }
 
 /// The changes of a thread and their marks.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct Review {
-    /// Sorted by their names.
-    changes: VecDeque<Known>,
+    /// In the order of their observations.
+    #[serde(serialize_with = "sparse")]
+    changes: VecDeque<Changes>,
+    /// The number of these changes.
+    count: usize,
     marks: Marks,
-    /// Changes that were made before that time are in no count.
+    /// Changes that were made before that time do not count as unseen.
     since: Millis,
 }
 
@@ -49,40 +75,39 @@ impl Review {
         if observation.number <= self.newest() {
             return;
         }
-        for (place, file) in (0..).zip(observation.payload.files()) {
-            if file.path.is_empty() {
-                continue;
-            }
-            if self.changes.len() == MOST_CHANGES {
-                self.changes.pop_front();
-            }
-            self.changes.push_back(Known {
-                id: (observation.number, place),
-                timestamp: observation.timestamp,
-                turn,
-                items: items.to_vec(),
-                file: file.without_patch(),
-            });
+        let files = observation.payload.files().iter().take(MOST_CHANGES);
+        let files: Vec<FileEntry> = files.map(FileEntry::without_patch).collect();
+        if files.iter().all(|file| file.path.is_empty()) {
+            return;
+        }
+        self.count += files.len();
+        let (number, is_early) = (observation.number, observation.timestamp < self.since);
+        self.changes.push_back(Changes { number, is_early, turn, items: items.to_vec(), files });
+        while self.count > MOST_CHANGES
+            && let Some(oldest) = self.changes.pop_front()
+        {
+            self.count -= oldest.files.len();
         }
     }
 
-    fn known<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = &'r Known> {
+    fn known<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = Known<'r>> {
         let (first, last) = of.numbers;
-        let from = self.changes.partition_point(|change| change.id.0 < first);
-        let to = self.changes.partition_point(|change| change.id.0 <= last);
-        self.changes.range(from..to.max(from)).filter(move |change| of.has(change))
+        let from = self.changes.partition_point(|changes| changes.number < first);
+        let to = self.changes.partition_point(|changes| changes.number <= last);
+        let known = self.changes.range(from..to.max(from)).flat_map(Changes::each);
+        known.filter(move |change| of.has(change))
     }
 
     /// The changes, oldest first, and whether they are new.
-    pub(crate) fn changes<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = (&'r Known, bool)> {
-        self.known(of).map(|change| (change, self.is_new(change)))
+    pub(crate) fn changes<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = (Known<'r>, bool)> {
+        self.known(of).map(|change| (change, self.is_new(&change)))
     }
 
-    fn fresh<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = &'r Known> {
+    fn fresh<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = Known<'r>> {
         self.known(of).filter(|change| self.is_new(change))
     }
 
-    fn is_new(&self, change: &Known) -> bool {
+    fn is_new(&self, change: &Known<'_>) -> bool {
         change.id.0 > self.until(&change.file.path)
     }
 
@@ -93,7 +118,7 @@ impl Review {
 
     /// The number of the newest observation of a change, or 0.
     pub(crate) fn newest(&self) -> u64 {
-        self.changes.back().map_or(0, |change| change.id.0)
+        self.changes.back().map_or(0, |changes| changes.number)
     }
 
     /// The time since which changes count as unseen.
@@ -109,22 +134,22 @@ impl Review {
     /// What is new of the changes that were made since the time set.
     pub(crate) fn unseen(&self) -> Unseen<'_> {
         let mut unseen = Unseen::default();
-        for change in self.fresh(Scope::WHOLE).filter(|change| change.timestamp >= self.since) {
+        for change in self.fresh(Scope::WHOLE).filter(|change| !change.of.is_early) {
             unseen.files.insert(&change.file.path);
-            unseen.items.extend(change.items.iter().map(String::as_str));
-            unseen.turns.insert(change.turn);
+            unseen.items.extend(change.of.items.iter().map(String::as_str));
+            unseen.turns.insert(change.of.turn);
         }
         unseen
     }
 
     /// What is new, if anything is.
     pub(crate) fn new_work(&self, of: Scope<'_>) -> Option<Work> {
-        Some(Work::of_files(self.fresh(of).map(|change| &change.file))).filter(|work| work.edits > 0)
+        Some(Work::of_files(self.fresh(of).map(|change| change.file))).filter(|work| work.edits > 0)
     }
 
     /// What a review of changes shows, oldest first, and whether it is new: of the files that have new ones, all
     /// that is new up to the last change. With `all`, also those that were reviewed, and their files.
-    pub(crate) fn shown<'r>(&'r self, of: Scope<'r>, all: bool) -> impl Iterator<Item = (&'r Known, bool)> {
+    pub(crate) fn shown<'r>(&'r self, of: Scope<'r>, all: bool) -> impl Iterator<Item = (Known<'r>, bool)> {
         let meant = self.changes(of).filter(|(_, is_new)| all || *is_new);
         let paths: HashSet<&str> = meant.map(|(change, _)| change.file.path.as_str()).collect();
         let of_files = self.changes(Scope { numbers: (0, self.last(of)), ..Scope::WHOLE });
@@ -154,16 +179,12 @@ impl Review {
     pub(crate) fn mark(&mut self, marks: &Marks) {
         self.marks.extend(marks.clone());
         self.marks.retain(|_, until| *until > 0);
-    }
-
-    /// All marks.
-    pub(crate) fn marks(&self) -> &Marks {
-        &self.marks
-    }
-
-    /// Replaces all marks.
-    pub(crate) fn restore(&mut self, marks: &Marks) {
-        self.marks.clone_from(marks);
+        if self.marks.len() > MOST_CHANGES {
+            // Files without a known change need none.
+            let known = self.changes.iter().flat_map(Changes::each);
+            let paths: HashSet<&str> = known.map(|change| change.file.path.as_str()).collect();
+            self.marks.retain(|path, _| paths.contains(path.as_str()));
+        }
     }
 }
 
@@ -193,11 +214,11 @@ impl Scope<'_> {
     pub(crate) const WHOLE: Scope<'static> =
         Scope { part: Part::Whole, turn: None, path: None, numbers: (0, u64::MAX) };
 
-    fn has(&self, change: &Known) -> bool {
+    fn has(&self, change: &Known<'_>) -> bool {
         let (first, last) = self.numbers;
         (first..=last).contains(&change.id.0)
-            && self.part.has(&change.items)
-            && self.turn.is_none_or(|turn| turn == change.turn)
+            && self.part.has(&change.of.items)
+            && self.turn.is_none_or(|turn| turn == change.of.turn)
             && self.path.is_none_or(|path| path == change.file.path)
     }
 }
@@ -265,7 +286,8 @@ mod tests {
             Act::Mark { item, numbers, reviewed } => {
                 let part = item.as_deref().map_or(Part::Whole, Part::Item);
                 let of = Scope { part, numbers, ..Scope::WHOLE };
-                let names = |changes: Vec<&Known>| changes.iter().map(|change| change.id).collect::<Vec<_>>();
+                let names =
+                    |changes: Vec<Known<'_>>| changes.iter().map(|change| change.id).collect::<Vec<_>>();
                 let mut new = names(review.fresh(Scope::WHOLE).collect());
                 let shown = names(review.shown(of, false).map(|(change, _)| change).collect());
                 review.mark(&review.marking(of, reviewed).0);
@@ -275,7 +297,7 @@ mod tests {
                     assert_eq!(names(review.fresh(Scope::WHOLE).collect()), new, "what was shown is marked");
                 }
             }
-            Act::Restore(marks) => review.restore(&marks),
+            Act::Restore(marks) => review.mark(&marks),
         }
     }
 

@@ -218,8 +218,23 @@ impl Kept {
     }
 }
 
+/// What counts of all observations, also of those that only the journal has.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Noted {
+    /// The content of the newest TITLE.
+    title: Option<String>,
+    /// The newest calls of which not all was recorded, and the excluded files that they name.
+    hidden: VecDeque<(String, Option<String>)>,
+    /// The number of the newest observation; 0 before the first.
+    last: u64,
+    /// The time of that one; 0 before the first.
+    time: Millis,
+}
+
 /// The newest observations of a thread, up to a limit. The journal has all.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "Noted", into = "Noted")]
 pub struct Observations {
     kept: VecDeque<Kept>,
     limit: usize,
@@ -227,22 +242,37 @@ pub struct Observations {
     count: usize,
     /// The approximate number of bytes of those.
     bytes: usize,
-    /// The content of the newest TITLE.
-    title: Option<String>,
-    /// The newest calls of which not all was recorded, and the excluded files that they name.
-    hidden: VecDeque<(String, Option<String>)>,
-    /// The number of the newest observation; 0 before the first.
-    last: u64,
+    pub(crate) noted: Noted,
+    /// The number of the first one that was ever here; those before it are only in the journal.
+    seen_from: u64,
     /// The number of the newest one that subscribers have.
     delivered: u64,
+}
+
+impl From<Noted> for Observations {
+    fn from(noted: Noted) -> Observations {
+        let (seen_from, delivered) = (noted.last + 1, noted.last);
+        Observations { seen_from, delivered, noted, ..Observations::new(0) }
+    }
+}
+
+impl From<Observations> for Noted {
+    fn from(observations: Observations) -> Noted {
+        observations.noted
+    }
 }
 
 impl Observations {
     /// Creates an empty history that keeps at most `limit` observations, and all of the newest revision.
     pub fn new(limit: usize) -> Observations {
         let limit = limit.max(1);
-        let (kept, hidden) = (VecDeque::new(), VecDeque::new());
-        Observations { kept, limit, count: 0, bytes: 0, title: None, hidden, last: 0, delivered: 0 }
+        let (kept, noted) = (VecDeque::new(), Noted::default());
+        Observations { kept, limit, count: 0, bytes: 0, noted, seen_from: 1, delivered: 0 }
+    }
+
+    /// The number of the first observation that was ever in memory.
+    pub(crate) fn seen_from(&self) -> u64 {
+        self.seen_from
     }
 
     /// The maximum number kept.
@@ -250,31 +280,31 @@ impl Observations {
         self.limit
     }
 
+    /// Sets the maximum number kept. The largest number means all, however long they are.
+    pub(crate) fn set_limit(&mut self, limit: usize) {
+        self.limit = limit.max(1);
+    }
+
     /// The content of the newest TITLE.
     pub fn title(&self) -> Option<&str> {
-        self.title.as_deref()
+        self.noted.title.as_deref()
     }
 
     /// The number of the next observation.
     pub fn next_number(&self) -> u64 {
-        self.last + 1
-    }
-
-    /// Continues with this number if it is higher, since earlier observations may be lost.
-    pub(crate) fn skip_to(&mut self, next: u64) {
-        self.last = self.last.max(next.saturating_sub(1));
+        self.noted.last + 1
     }
 
     /// Adds a reported observation.
     pub fn push(&mut self, observation: Arc<Observation>) {
         if let Some(title) = observation.payload.title() {
-            self.title = Some(title.to_owned());
+            self.noted.title = Some(title.to_owned());
         }
         if let Fields::ToolCall(call) = &observation.payload.fields
             && call.hidden.is_some()
         {
-            self.hidden.extend(call.call_id.clone().map(|id| (id, call.excluded.clone())));
-            self.hidden.drain(..self.hidden.len().saturating_sub(HIDDEN_CALLS));
+            self.noted.hidden.extend(call.call_id.clone().map(|id| (id, call.excluded.clone())));
+            self.noted.hidden.drain(..self.noted.hidden.len().saturating_sub(HIDDEN_CALLS));
         }
         self.keep(Kept::Reported(observation));
     }
@@ -288,22 +318,18 @@ impl Observations {
     /// receive only some of a revision.
     fn keep(&mut self, new: Kept) {
         may_panic_here();
-        self.last = self.last.max(new.first() + new.count() as u64 - 1);
+        self.noted.last = self.noted.last.max(new.first() + new.count() as u64 - 1);
+        self.noted.time = new.timestamp();
         self.count += new.count();
         self.bytes += new.size();
         self.kept.push_back(new);
-        while (self.count > self.limit || self.bytes > MOST_IN_MEMORY)
+        while (self.count > self.limit || self.bytes > MOST_IN_MEMORY && self.limit < usize::MAX)
             && self.kept.len() > 1
             && let Some(oldest) = self.kept.pop_front()
         {
             self.count -= oldest.count();
             self.bytes -= oldest.size();
         }
-    }
-
-    /// All that is kept, oldest first.
-    pub(crate) fn kept(&self) -> impl DoubleEndedIterator<Item = &Kept> {
-        self.kept.iter()
     }
 
     /// The reported observations, oldest first.
@@ -316,17 +342,22 @@ impl Observations {
 
     /// The time of the newest observation; 0 without any.
     pub(crate) fn last_time(&self) -> Millis {
-        self.kept.back().map_or(0, Kept::timestamp)
+        self.noted.time
+    }
+
+    /// The time of the oldest observation kept.
+    pub(crate) fn first_time(&self) -> Millis {
+        self.kept.front().map_or(self.noted.time, Kept::timestamp)
     }
 
     /// The number of the oldest observation kept; those before it are only in the journal.
     pub(crate) fn first_kept(&self) -> u64 {
-        self.kept.front().map_or(self.last + 1, Kept::first)
+        self.kept.front().map_or(self.noted.last + 1, Kept::first)
     }
 
     /// Whether not all of a call was recorded, and which excluded file it names, if that is known.
     pub(crate) fn hidden(&self, call: &str) -> Option<Option<&str>> {
-        self.hidden.iter().find(|(hidden, _)| hidden == call).map(|(_, name)| name.as_deref())
+        self.noted.hidden.iter().find(|(hidden, _)| hidden == call).map(|(_, name)| name.as_deref())
     }
 
     /// The observations that the filter admits, newest last. `derive` makes those of a revision.
@@ -365,17 +396,17 @@ impl Observations {
 
     /// Whether all were taken.
     pub(crate) fn are_delivered(&self) -> bool {
-        self.delivered == self.last
+        self.delivered == self.noted.last
     }
 
     /// Marks all observations as delivered, and returns those that were not, oldest first.
     pub(crate) fn take_new(&mut self) -> Vec<Kept> {
-        let delivered = std::mem::replace(&mut self.delivered, self.last);
+        let delivered = std::mem::replace(&mut self.delivered, self.noted.last);
         self.kept.iter().filter(|kept| kept.first() > delivered).cloned().collect()
     }
 
     /// Marks all observations as delivered.
     pub fn skip_new(&mut self) {
-        self.delivered = self.last;
+        self.delivered = self.noted.last;
     }
 }

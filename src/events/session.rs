@@ -122,7 +122,8 @@ impl fmt::Display for Cost {
 }
 
 /// What was said of a session last.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Session {
     goal: Option<Goal>,
     context: Option<Context>,

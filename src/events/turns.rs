@@ -5,11 +5,10 @@
 //! it out. Turns follow from the records of a thread alone, so that the journal restores them. Their
 //! work is summed by [`super::work`].
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Millis;
@@ -18,22 +17,22 @@ use super::observation::{Observation, Payload, Type};
 use crate::list::change::{Change, ChangeKind};
 use crate::list::item::{Item, Status};
 use crate::text::beginning;
-use crate::wire::wire_names;
+use crate::wire::{sparse, wire_names};
 
-/// The longest prompt that is kept, in bytes, and the longest once those of a thread exceed
-/// [`MOST_PROMPTS`]. The journal has more of it.
+/// The longest prompt that is kept, in bytes, and the longest once the newer ones take [`MOST_PROMPTS`] bytes. The
+/// journal has more of it.
 const PROMPT: usize = 8_000;
-const SHORT_PROMPT: usize = 200;
-/// The number of bytes of prompts above which the oldest are shortened.
-const MOST_PROMPTS: usize = 1024 * 1024;
+const SHORT_PROMPT: usize = 60;
+const MOST_PROMPTS: usize = 128 * 1024;
 /// The length of a prompt, in bytes, from which on it says what it is about, and the longest beginning that is
 /// kept of what the agent said first after a shorter one.
 const TELLING: usize = 40;
 const SAID: usize = 200;
 /// The largest number of turns. Later prompts are part of the last one.
 const MOST_TURNS: usize = 16_384;
-/// The largest number of commits of a turn.
-const MOST_COMMITS: usize = 1_024;
+/// The largest numbers of items and of commits of a turn.
+const MOST_ITEMS: usize = 1_000;
+const MOST_COMMITS: usize = 1_000;
 
 wire_names! {
     /// How the agent's last turn or its session ended.
@@ -59,7 +58,7 @@ impl Ending {
 }
 
 /// A commit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commit {
     /// Its id, most often its first digits.
     pub id: String,
@@ -75,7 +74,8 @@ impl Commit {
 }
 
 /// A prompt of the user and what came of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub struct Turn {
     /// The beginning of the prompt; `None` for what lies before the first.
     pub prompt: Option<String>,
@@ -87,27 +87,32 @@ pub struct Turn {
     pub ended: Millis,
     /// How it ended; `None` while it runs, or if that is not known.
     pub ending: Option<Ending>,
-    /// The ids of the items that were in progress or completed in it, of whichever list.
-    pub items: Vec<String>,
-    /// Whether these items were completed in it.
-    are_completed: HashMap<String, bool>,
+    /// The ids of the items that were in progress or completed in it, of whichever list, and whether they were
+    /// completed.
+    items: Vec<(String, bool)>,
     /// The commits made in it.
     pub commits: Vec<Commit>,
     /// The number of its first observation.
     pub first: u64,
-    /// Whether a transcript tells the prompt, not only the host.
-    is_of_transcript: bool,
 }
 
 impl Turn {
-    /// The number of its items that were completed in it.
-    pub fn completed(&self) -> usize {
-        self.are_completed.values().filter(|is_completed| **is_completed).count()
+    /// The ids of the items that were in progress or completed in it, of whichever list.
+    pub fn items(&self) -> Vec<String> {
+        self.items.iter().map(|(item, _)| item.clone()).collect()
     }
 
-    fn note(&mut self, item: &str, is_completed: bool) {
-        if self.are_completed.insert(item.to_owned(), is_completed).is_none() {
-            self.items.push(item.to_owned());
+    /// The number of its items that were completed in it.
+    pub fn completed(&self) -> usize {
+        self.items.iter().filter(|(_, is_completed)| *is_completed).count()
+    }
+
+    /// Notes an item that is in progress, completed, or pending again, if it is not new.
+    fn note(&mut self, item: &str, is_completed: bool, is_begun: bool) {
+        if let Some((_, known)) = self.items.iter_mut().find(|(known, _)| known == item) {
+            *known = is_completed;
+        } else if is_begun && self.items.len() < MOST_ITEMS {
+            self.items.push((item.to_owned(), is_completed));
         }
     }
 
@@ -121,23 +126,21 @@ impl Turn {
             self.said = Some(beginning(text, SAID));
         }
     }
-
-    fn reopen(&mut self, item: &str) {
-        if let Some(is_completed) = self.are_completed.get_mut(item) {
-            *is_completed = false;
-        }
-    }
 }
 
 /// The turns of a thread, oldest first.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub(crate) struct Turns {
+    #[serde(serialize_with = "sparse")]
     turns: Vec<Turn>,
     /// How the last turn had ended before the agent went on: in that turn, if no prompt follows.
     ended_before: Option<Ending>,
-    /// The number of bytes of prompts, and of turns whose prompts are shortened.
-    bytes: usize,
+    /// Whether a transcript tells the last prompt, not only the host.
+    is_of_transcript: bool,
+    /// The number of turns whose prompts are shortened, and the number of bytes of the other prompts.
     shortened: usize,
+    bytes: usize,
 }
 
 impl Turns {
@@ -146,10 +149,11 @@ impl Turns {
         &self.turns
     }
 
-    /// The numbers of the observations recorded in the turn with this index.
-    pub(crate) fn numbers(&self, turn: usize) -> Option<Range<u64>> {
-        let first = if turn == 0 { 0 } else { self.turns.get(turn)?.first };
-        Some(first..self.turns.get(turn + 1).map_or(u64::MAX, |next| next.first))
+    /// The numbers of the observations recorded in the turns with these indices, the last included.
+    pub(crate) fn numbers(&self, first: usize, last: usize) -> Range<u64> {
+        let begin = |turn: usize| self.turns.get(turn).map_or(u64::MAX, |turn| turn.first);
+        let from = if first == 0 { 0 } else { begin(first) };
+        from..begin(last.saturating_add(1))
     }
 
     /// The index of the turn to which an observation belongs, which was added.
@@ -194,22 +198,18 @@ impl Turns {
             other => beginning(&other.to_string(), PROMPT),
         };
         let is_of_transcript = observation.payload.metadata.uuid.is_some();
-        let last = self.turns.last_mut();
         // A host and the transcript of its session may tell the same prompt.
-        let told = last
-            .filter(|last| last.prompt.as_ref() == Some(&text) && last.is_of_transcript != is_of_transcript);
-        if let Some(told) = told {
-            told.is_of_transcript = true;
-            return self.go_on(observation.number, observation.timestamp);
-        }
-        if self.turns.len() == MOST_TURNS {
+        let is_known = self.turns.last().is_some_and(|last| last.prompt.as_ref() == Some(&text));
+        let is_told = is_known && self.is_of_transcript != is_of_transcript;
+        if is_told || self.turns.len() == MOST_TURNS {
+            self.is_of_transcript |= is_told;
             return self.go_on(observation.number, observation.timestamp);
         }
         self.bytes += text.len();
         self.begin(Some(text), observation.number, observation.timestamp);
+        self.is_of_transcript = is_of_transcript;
         if let Some(turn) = self.turns.last_mut() {
-            turn.is_of_transcript = is_of_transcript;
-            in_progress.into_iter().for_each(|item| turn.note(&item, false));
+            in_progress.into_iter().for_each(|item| turn.note(&item, false, true));
         }
         self.shorten();
     }
@@ -222,16 +222,14 @@ impl Turns {
         self.turns.push(Turn { prompt, began: time, ended: time, first, ..Turn::default() });
     }
 
-    /// Shortens the oldest prompts if all of them are too long.
+    /// Shortens the oldest prompts if the others are too long.
     fn shorten(&mut self) {
         while self.bytes > MOST_PROMPTS
             && let Some(turn) = self.turns.get_mut(self.shortened)
         {
-            // A cut adds the three bytes of its mark.
-            if let Some(prompt) = turn.prompt.as_mut().filter(|prompt| prompt.len() > SHORT_PROMPT + 3) {
-                let short = beginning(prompt, SHORT_PROMPT);
-                self.bytes -= prompt.len() - short.len();
-                *prompt = short;
+            if let Some(prompt) = &mut turn.prompt {
+                self.bytes -= prompt.len();
+                *prompt = beginning(prompt, SHORT_PROMPT);
             }
             self.shortened += 1;
         }
@@ -265,10 +263,7 @@ impl Turns {
             let Some(item) = &change.item else { continue };
             let before = change.previous_item.as_ref().map(|item| item.status);
             if change.kind == ChangeKind::Added || before != Some(item.status) {
-                match item.status {
-                    Status::Pending => turn.reopen(&item.id),
-                    status => turn.note(&item.id, status == Status::Completed),
-                }
+                turn.note(&item.id, item.status == Status::Completed, item.status != Status::Pending);
             }
         }
     }
@@ -317,8 +312,7 @@ mod tests {
         for number in 1..=300 {
             turns.add(&prompt(number, format!("{number} {}", "ä".repeat(10_000))), Vec::new());
         }
-        assert_eq!(turns.bytes, bytes(&turns));
-        assert!((MOST_PROMPTS - PROMPT..=MOST_PROMPTS).contains(&bytes(&turns)));
+        assert!((MOST_PROMPTS - PROMPT..=MOST_PROMPTS).contains(&turns.bytes));
         let lengths: Vec<_> = turns.all().iter().map(|turn| turn.prompt.as_ref().map(String::len)).collect();
         assert!(lengths[0] < Some(SHORT_PROMPT + 4) && lengths[299] > Some(PROMPT - 4));
         for number in 301..=MOST_TURNS as u64 + 5 {
@@ -326,7 +320,7 @@ mod tests {
         }
         assert_eq!(turns.all().len(), MOST_TURNS);
         assert!(turns.all().iter().all(|turn| turn.prompt.as_ref().is_some_and(|text| !text.is_empty())));
-        assert!(bytes(&turns) <= MOST_TURNS * (SHORT_PROMPT + 4));
+        assert!(bytes(&turns) <= MOST_PROMPTS + MOST_TURNS * (SHORT_PROMPT + 4));
     }
 
     #[test]

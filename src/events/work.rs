@@ -7,7 +7,7 @@
 //! for none of the items if none was in progress. So the parts add up to the whole unless items shared
 //! some work.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,8 @@ use serde_json::{Map, Value};
 
 use crate::events::observation::Observation;
 use crate::events::payload::{AgentsWork, Call, Fields, FileEntry, Used};
-use crate::wire::wire_names;
+use crate::events::turns::Turns;
+use crate::wire::{sparse, wire_names};
 
 wire_names! {
     /// How a call ended.
@@ -55,8 +56,12 @@ const SCRIPT: &str = "exec";
 /// The newest responses whose tokens may still be corrected.
 const OPEN_RESPONSES: usize = 256;
 
-/// Maximum number of models that are named.
+/// Maximum number of models that are named, and of files.
 const MOST_MODELS: usize = 100;
+const MOST_FILES: usize = 1_000;
+
+/// The number of the newest turns whose sums are in memory. The sums of older ones follow from the journal.
+const RECENT_TURNS: usize = 100;
 
 /// The changes of one file, by its absolute name.
 #[allow(missing_docs)]
@@ -91,6 +96,7 @@ pub struct CommandWork {
 
 /// Numbers of tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub struct Tokens {
     /// New input that was not cached.
     pub input: u64,
@@ -105,11 +111,10 @@ pub struct Tokens {
 impl Tokens {
     /// The sum of all kinds, by which figures of one response are compared.
     pub fn sum(&self) -> u64 {
-        let [a, b, c, d] = self.kinds();
-        a.saturating_add(b).saturating_add(c).saturating_add(d)
+        self.kinds().into_iter().fold(0, u64::saturating_add)
     }
 
-    fn kinds(&self) -> [u64; 4] {
+    fn kinds(self) -> [u64; 4] {
         [self.input, self.output, self.cache_read, self.cache_write]
     }
 
@@ -125,6 +130,7 @@ impl Tokens {
 
 /// The tokens of a response.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub struct Usage {
     /// The tokens.
     pub tokens: Tokens,
@@ -157,14 +163,15 @@ impl Usage {
 
 /// The work of one part: an item, all outside items, or a whole thread.
 #[allow(missing_docs)]
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub struct Work {
     /// The files in order of their first change.
     pub files: Vec<FileWork>,
     pub added: u64,
     pub removed: u64,
     pub edits: u64,
-    /// Whether commands changed more files than those that are known.
+    /// Whether more files were changed than those that are known.
     pub more_files: bool,
     pub commands: CommandWork,
     /// The number of calls that were refused, commands or not.
@@ -178,8 +185,6 @@ pub struct Work {
     pub models: Vec<String>,
     /// The largest number of other items that were in progress, too, and have the same work.
     pub sharers: u64,
-    /// The places of the files.
-    by_path: HashMap<String, usize>,
 }
 
 /// Names a part of a thread's work, or of that of one of its turns.
@@ -194,11 +199,12 @@ pub enum Part<'a> {
 }
 
 /// The work of a thread, or of one of its turns.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 struct Sums {
     whole: Work,
     outside: Work,
-    items: HashMap<String, Work>,
+    items: Vec<(String, Work)>,
 }
 
 impl Sums {
@@ -208,7 +214,12 @@ impl Sums {
             add(&mut self.outside);
         }
         for item in items {
-            let work = self.items.entry(item.clone()).or_default();
+            let known = self.items.iter().rposition(|(known, _)| known == item);
+            let place = known.unwrap_or_else(|| {
+                self.items.push((item.clone(), Work::default()));
+                self.items.len() - 1
+            });
+            let work = &mut self.items[place].1;
             work.sharers = work.sharers.max(items.len() as u64 - 1);
             add(work);
         }
@@ -218,14 +229,24 @@ impl Sums {
         let work = match part {
             Part::Whole => Some(&self.whole),
             Part::Outside => Some(&self.outside),
-            Part::Item(id) => self.items.get(id),
+            Part::Item(id) => self.items.iter().rev().find(|(item, _)| item == id).map(|(_, work)| work),
         };
         work.filter(|work| **work != Work::default())
     }
+
+    fn figures(&self) -> Figures {
+        let Work { added, removed, refused, commands, .. } = self.whole;
+        let outside = self.outside.edits.saturating_add(self.outside.commands.run);
+        [added, removed, commands.failed, refused, outside]
+    }
 }
 
+/// What a line shows of the work in a turn: the lines added and removed, the commands that failed, the calls that
+/// were refused, and the edits and commands outside any item.
+pub(crate) type Figures = [u64; 5];
+
 /// To what some work belongs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Owners {
     items: Vec<String>,
     /// The index of the turn.
@@ -233,11 +254,15 @@ struct Owners {
 }
 
 /// The sums of a thread's observations.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub(crate) struct WorkSums {
+    #[serde(serialize_with = "sparse")]
     all: Sums,
-    /// The sums of the turns, as far as they have any work.
-    turns: Vec<Sums>,
+    /// The figures of the oldest turns, and the sums of those after them, as far as they have any work.
+    older: Vec<Figures>,
+    #[serde(serialize_with = "sparse")]
+    turns: VecDeque<Sums>,
     /// The newest responses: name, usage and owners. A later observation of the same response replaces
     /// its figures, which belong to the owners of the first one.
     open: VecDeque<(String, Usage, Owners)>,
@@ -277,6 +302,32 @@ pub(crate) fn recorded_patches<'o>(
 }
 
 impl WorkSums {
+    /// The sums of some observations and of all turns that they are of.
+    pub(crate) fn of(observations: &[Arc<Observation>], turns: &Turns) -> WorkSums {
+        let mut sums = WorkSums::default();
+        observations.iter().for_each(|one| sums.add(one, turns.of(one)));
+        sums
+    }
+
+    /// Forgets the sums of old turns.
+    pub(crate) fn forget_turns(&mut self) {
+        while self.turns.len() > RECENT_TURNS
+            && let Some(oldest) = self.turns.pop_front()
+        {
+            self.older.push(oldest.figures());
+        }
+    }
+
+    /// Forgets the sums of the items that are not known.
+    pub(crate) fn forget_items(&mut self, is_known: impl Fn(&str) -> bool) {
+        self.all.items.retain(|(item, _)| is_known(item));
+    }
+
+    /// Whether the sums of the turn with this index are forgotten.
+    pub(crate) fn has_forgotten(&self, turn: usize) -> bool {
+        turn < self.older.len()
+    }
+
     /// Adds an observation of the turn with this index, if it is one of work.
     pub(crate) fn add(&mut self, observation: &Observation, turn: usize) {
         let Some(items) = items_of(observation) else { return };
@@ -310,7 +361,7 @@ impl WorkSums {
         if used.of_session == Some(true) {
             self.has_session_tokens |= usage.tokens.sum() > 0;
             self.all.whole.add_tokens(usage);
-            return self.of_turn(owners.turn).whole.add_tokens(usage);
+            return self.of_turn(owners.turn, |sums| sums.whole.add_tokens(usage));
         }
         let name = used.response.clone().unwrap_or_default();
         let known = self.open.iter().position(|(known, ..)| !name.is_empty() && *known == name);
@@ -327,16 +378,25 @@ impl WorkSums {
         }
     }
 
-    fn of_turn(&mut self, turn: usize) -> &mut Sums {
-        if self.turns.len() <= turn {
-            self.turns.resize_with(turn + 1, Sums::default);
+    fn of_turn(&mut self, turn: usize, add: impl FnOnce(&mut Sums)) {
+        if let Some(older) = self.older.get_mut(turn) {
+            let mut late = Sums::default();
+            add(&mut late);
+            return older
+                .iter_mut()
+                .zip(late.figures())
+                .for_each(|(sum, more)| *sum = sum.saturating_add(more));
         }
-        &mut self.turns[turn]
+        let place = turn - self.older.len();
+        if self.turns.len() <= place {
+            self.turns.resize_with(place + 1, Sums::default);
+        }
+        add(&mut self.turns[place]);
     }
 
     fn for_each(&mut self, owners: &Owners, mut add: impl FnMut(&mut Work)) {
         self.all.for_each(&owners.items, &mut add);
-        self.of_turn(owners.turn).for_each(&owners.items, add);
+        self.of_turn(owners.turn, |sums| sums.for_each(&owners.items, add));
     }
 
     /// The work of a part, if anything is known of it.
@@ -344,9 +404,15 @@ impl WorkSums {
         self.all.get(part)
     }
 
-    /// The work of a part in the turn with this index, if anything is known of it.
+    /// The work of a part in the turn with this index, if anything is known of it and it is not forgotten.
     pub(crate) fn in_turn(&self, turn: usize, part: Part<'_>) -> Option<&Work> {
-        self.turns.get(turn)?.get(part)
+        self.turns.get(turn.checked_sub(self.older.len())?)?.get(part)
+    }
+
+    /// The figures of the turn with this index.
+    pub(crate) fn figures(&self, turn: usize) -> Figures {
+        let recent = || self.turns.get(turn - self.older.len()).map(Sums::figures);
+        self.older.get(turn).copied().or_else(recent).unwrap_or_default()
     }
 
     /// Whether the host reported tokens of this part.
@@ -402,7 +468,14 @@ impl Work {
     }
 
     fn add_file(&mut self, entry: &FileEntry) {
-        let place = *self.by_path.entry(entry.path.clone()).or_insert_with(|| {
+        self.add_lines(entry.added, entry.removed, 1);
+        // An agent most often changes again what it changed last.
+        let known = self.files.iter().rposition(|file| file.path == entry.path);
+        if known.is_none() && self.files.len() == MOST_FILES {
+            self.more_files = true;
+            return;
+        }
+        let place = known.unwrap_or_else(|| {
             self.files.push(FileWork { path: entry.path.clone(), ..FileWork::default() });
             self.files.len() - 1
         });
@@ -413,7 +486,6 @@ impl Work {
         file.created |= entry.created;
         file.deleted = entry.deleted;
         file.by_command |= entry.by_command;
-        self.add_lines(entry.added, entry.removed, 1);
     }
 
     fn add_lines(&mut self, added: u64, removed: u64, edits: u64) {

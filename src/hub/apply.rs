@@ -1,6 +1,5 @@
 //! Brings the events of a session into threads, on the side of the hub's owner.
 
-use std::collections::HashSet;
 use std::time::SystemTime;
 
 use crate::agents::Event;
@@ -10,10 +9,6 @@ use crate::file::Slice;
 use crate::journal::store::Store;
 
 use super::Piece;
-use super::queue::event_weight;
-
-/// Maximum number of bytes of events that wait for the last one.
-const MOST_WAITING: usize = 64 * 1024 * 1024;
 
 /// Applies the pieces of a session in slices.
 #[derive(Debug, Default)]
@@ -23,10 +18,6 @@ pub struct Applier {
     events: Vec<Event>,
     next: usize,
     touched: Touched,
-    /// About how many bytes the events take that came since the last step that recorded all.
-    weight: usize,
-    /// Whether all events are needed before the first is recorded; none before the first event.
-    needs_all: Option<bool>,
     is_last: bool,
     applied: Applied,
 }
@@ -65,11 +56,10 @@ impl Applier {
     }
 
     /// Adds a piece, which the next steps apply.
-    pub fn add(&mut self, store: &Store, piece: Piece) {
+    pub fn add(&mut self, piece: Piece) {
         if piece.is_restart {
             self.recorder.restart();
-            (self.events, self.next, self.weight, self.needs_all) = (Vec::new(), 0, 0, None);
-            self.touched.restart();
+            (self.events, self.next) = (Vec::new(), 0);
         }
         if self.applied.thread.is_none() {
             self.recorder.project = piece.project;
@@ -80,32 +70,13 @@ impl Applier {
         self.applied.skipped = self.applied.skipped.saturating_add(piece.skipped);
         self.applied.size = self.applied.size.max(piece.size);
         self.applied.thread = piece.thread.map(|bare| self.recorder.key(bare));
-        if let Some(first) = piece.events.first().filter(|_| self.needs_all.is_none()) {
-            self.needs_all = Some(self.recorder.needs_all(store, first));
-        }
-        self.weight += piece.events.iter().map(event_weight).sum::<usize>();
         self.events.extend(piece.events);
         self.is_last |= piece.is_last;
     }
 
-    /// Whether more events of a session on another machine wait for the last one than are kept. The length
-    /// of a transcript bounds those of this machine.
-    pub fn is_overfull(&self) -> bool {
-        self.weight > MOST_WAITING && !self.is_due() && self.recorder.machine().is_some()
-    }
-
-    /// The keys of the threads that the steps need before `piece`, or all pieces before it.
-    pub fn threads(&self, store: &Store, piece: Option<&Piece>) -> HashSet<String> {
-        let events = piece.into_iter().flat_map(|piece| &piece.events);
-        let keys = events.flat_map(|event| self.recorder.threads_of(&event.source));
-        let closed =
-            self.recorder.threads().map(|(key, _)| key).filter(|key| store.is_closed(key)).map(str::to_owned);
-        keys.chain(closed).collect()
-    }
-
     /// Whether a step has something to do.
     pub fn is_due(&self) -> bool {
-        self.is_last || self.next < self.events.len() && self.needs_all == Some(false)
+        self.is_last || self.next < self.events.len()
     }
 
     /// What was read and applied so far, before the last piece.
@@ -121,12 +92,12 @@ impl Applier {
         now: Millis,
         slice: &Slice,
     ) -> Option<Applied> {
-        while self.is_due() && self.next < self.events.len() {
+        while self.next < self.events.len() {
             // Counted first: an event that makes the recorder panic is not recorded again.
             self.next += 1;
-            let place = self.next - 1;
-            self.recorder.record_at(store, &mut self.touched, &self.events, place, keep_completed, now);
-            let is_same_line = |next: &Event| next.is_of_line_of(&self.events[place]);
+            let event = &self.events[self.next - 1];
+            self.recorder.record(store, &mut self.touched, event, keep_completed, now);
+            let is_same_line = |next: &Event| next.is_of_line_of(event);
             // A line is saved whole, since the journal's position tells lines.
             if slice.is_over() && !self.events.get(self.next).is_some_and(is_same_line) {
                 break;
@@ -137,11 +108,10 @@ impl Applier {
             return None;
         }
         self.events.clear();
-        (self.next, self.weight) = (0, 0);
+        self.next = 0;
         if !std::mem::take(&mut self.is_last) {
             return None;
         }
-        self.needs_all = None;
         let touched = std::mem::take(&mut self.touched);
         let updates = self.recorder.finish(store, touched, now);
         let mut applied = std::mem::take(&mut self.applied);

@@ -34,8 +34,6 @@ pub(super) struct Queue {
     history: VecDeque<Queued>,
     /// The number of messages of each session in `history`: later ones must follow them.
     behind: HashMap<SessionId, usize>,
-    /// The messages of sessions that are held, in order.
-    held: HashMap<SessionId, Vec<Queued>>,
     /// The weight of what was read here.
     weight: usize,
     /// The weights of what machines sent.
@@ -99,9 +97,6 @@ impl Queue {
         let may_wait =
             matches!(queued.message, Message::Events(..)) && !queued.is_history && queued.machine.is_none();
         let session = queued.message.session();
-        if let Some(held) = session.and_then(|id| self.held.get_mut(&id)) {
-            return held.push(queued);
-        }
         match session {
             _ if is_call => self.calls.push_back(queued),
             Some(id) if queued.is_history || self.behind.contains_key(&id) => {
@@ -173,24 +168,6 @@ impl Queue {
         Some(self.unweigh(queued))
     }
 
-    /// Keeps the messages of a session, present and later ones, until [`Queue::release`].
-    pub(super) fn hold(&mut self, id: SessionId) {
-        if self.held.contains_key(&id) {
-            return;
-        }
-        let held = self.remove_where(|message| message.session() == Some(id));
-        self.behind.remove(&id);
-        self.held.insert(id, held);
-    }
-
-    /// Lets the messages of a session be taken again.
-    pub(super) fn release(&mut self, id: SessionId) {
-        for queued in self.held.remove(&id).into_iter().flatten() {
-            self.lighten(queued.machine.as_ref(), queued.weight);
-            self.add(queued);
-        }
-    }
-
     /// What happened next at the socket of a machine.
     pub(super) fn take_there(&mut self) -> Option<(String, door::Event)> {
         let queued = self.calls.pop_front()?;
@@ -201,7 +178,6 @@ impl Queue {
     }
 
     pub(super) fn drop_session(&mut self, id: SessionId) {
-        self.release(id);
         self.drop_where(|message| message.session() == Some(id));
         self.behind.remove(&id);
     }
@@ -294,31 +270,6 @@ mod tests {
     use crate::wait::NEVER;
 
     #[test]
-    fn messages_of_a_session_that_is_held_wait_in_order_while_others_pass() {
-        let mut queue = Queue::new(Box::new(|| {}));
-        queue.push(Message::Silent(1), true);
-        queue.push(Message::Failed(2), false);
-        queue.hold(1);
-        queue.push(Message::Failed(1), false);
-        queue.push(Message::Silent(2), false);
-        let taken = |queue: &mut Queue| -> Vec<(bool, SessionId)> {
-            let all = std::iter::from_fn(|| queue.take());
-            all.filter_map(|message| Some((matches!(message, Message::Silent(_)), message.session()?)))
-                .collect()
-        };
-        assert_eq!(taken(&mut queue), [(false, 2), (true, 2)]);
-        assert!(queue.weight() > 0 && queue.is_empty());
-        queue.release(1);
-        assert_eq!(taken(&mut queue), [(true, 1), (false, 1)]);
-        queue.hold(1);
-        queue.push(Message::Failed(1), false);
-        queue.drop_session(1);
-        queue.push(Message::Failed(1), false);
-        assert_eq!(taken(&mut queue), [(false, 1)]);
-        assert_eq!(queue.weight(), 0);
-    }
-
-    #[test]
     fn calls_of_machines_are_taken_by_themselves() {
         let mut queue = Queue::new(Box::new(|| {}));
         let build = Arc::from("build");
@@ -341,7 +292,6 @@ mod tests {
         queue.push_of(&test, Message::Silent(7), false, MOST_QUEUED);
         queue.push(Message::Silent(1), false);
         assert!(!queue.is_full() && queue.is_full_of(&test));
-        queue.hold(7);
         queue.drop_session(7);
         assert!(!queue.is_full_of(&test));
         while queue.take().is_some() {}

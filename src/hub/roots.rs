@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::SessionId;
-use super::job::Job;
 use super::processes::ProcessesTask;
 use super::search::{ChooseTask, SearchTask};
 use super::session::SessionTask;
@@ -36,6 +35,15 @@ pub(super) enum Work {
     Choose(Box<ChooseTask>),
     Project(PathBuf),
     Job(Job),
+}
+
+/// Work that waits for files and is done once.
+pub(super) struct Job(pub(super) Option<Box<dyn FnOnce() + Send>>);
+
+impl std::fmt::Debug for Job {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Job")
+    }
 }
 
 /// What follows a task that ran.
@@ -154,11 +162,6 @@ impl Roots {
     /// Whether a read there takes so long that nothing else waits for the root.
     pub(super) fn is_barred(&self, root: &Path) -> bool {
         self.0.get(root).is_some_and(|root| root.is_busy_for(BARRED))
-    }
-
-    /// Whether a read there takes so long that it is reported.
-    pub(super) fn is_stuck(&self, root: &Path) -> bool {
-        self.0.get(root).is_some_and(|root| root.is_busy_for(SAID))
     }
 
     pub(super) fn is_empty(&self) -> bool {

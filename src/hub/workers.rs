@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::project::{mount_of, project_of};
-use super::roots::{BARRED, Fate, Key, Next, Work};
+use super::roots::{BARRED, Fate, Job, Key, Next, Work};
 use super::state::State;
 use super::watch::Watches;
 use super::{Bell, Message, SessionId, Settings};
@@ -206,12 +206,11 @@ impl Shared {
             Work::Processes(task) => task.run(self, watches),
             Work::Search(task) => task.run(self, root, watches),
             Work::Choose(task) => task.run(self, root),
-            Work::Job(job) => {
-                if job.run() {
-                    Next::At(Instant::now())
-                } else {
-                    Next::Over
+            Work::Job(Job(job)) => {
+                if let Some(job) = job.take() {
+                    job();
                 }
+                Next::Over
             }
             Work::Project(folder) => {
                 let found = project_of(folder);

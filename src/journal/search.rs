@@ -7,14 +7,14 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::history::History;
-use super::kept::saved_threads;
+use super::segments::records_of;
 use crate::error::Error;
 use crate::events::Millis;
 use crate::events::observation::{Observation, Type};
 use crate::events::payload::each_text;
 use crate::list::item::Item;
 use crate::text::{composed, excerpt};
+use crate::thread::Thread;
 use crate::thread::record::Record;
 
 /// A place that has all the words.
@@ -93,14 +93,12 @@ pub struct Search {
     /// Ids and texts of tasks, since records repeat them.
     seen: HashSet<(String, String)>,
     matches: Vec<Match>,
-    /// The newest title of the agent's session.
-    pub(super) title: Option<String>,
 }
 
 impl Search {
     /// Begins a search.
     pub fn new(query: Query) -> Search {
-        Search { query, seen: HashSet::new(), matches: Vec::new(), title: None }
+        Search { query, seen: HashSet::new(), matches: Vec::new() }
     }
 
     /// Searches a record of the journal.
@@ -111,10 +109,15 @@ impl Search {
                     self.add_item(item, made.stamp.timestamp);
                 }
             }
-            Record::Full(full) => full.list.iter().for_each(|item| self.add_item(item, full.timestamp)),
             Record::Observation(observation) => self.add_observation(observation),
             _ => {}
         }
+    }
+
+    /// Searches what a thread has in memory.
+    pub(super) fn add_thread(&mut self, thread: &Thread) {
+        thread.list().iter().for_each(|item| self.add_item(item, thread.last_time()));
+        thread.observations().reported().for_each(|one| self.add_observation(one));
     }
 
     /// Searches the text of a task.
@@ -129,9 +132,6 @@ impl Search {
     pub fn add_observation(&mut self, observation: &Observation) {
         if !is_searched(observation.kind()) {
             return;
-        }
-        if let Some(title) = observation.payload.title() {
-            self.title = Some(title.to_owned());
         }
         let mut texts = Vec::new();
         each_text(&observation.payload.content, &mut |text| collect(text, &mut texts));
@@ -169,70 +169,61 @@ pub struct Place {
     pub found: Match,
 }
 
-/// A search of all threads of a folder, one thread at a time.
+/// A plan that is yet to be searched.
+#[derive(Debug)]
+pub(super) struct Left {
+    pub(super) key: String,
+    pub(super) title: Option<String>,
+    /// The files of its segments, the oldest last.
+    pub(super) segments: Vec<PathBuf>,
+    pub(super) search: Search,
+}
+
+/// A search of all plans, a segment at a time.
 #[derive(Debug)]
 pub struct WideSearch {
-    query: Query,
     limit: usize,
-    folder: Option<PathBuf>,
-    /// The threads in memory.
-    loaded: Vec<History>,
-    /// The threads that are yet to be searched; None before the folder was read.
-    left: Option<Vec<History>>,
-    total: usize,
+    left: Vec<Left>,
+    /// The number of segments searched, and of all.
+    progress: (usize, usize),
     /// The newest places, newest first.
     pub places: Vec<Place>,
-    /// The threads whose journals cannot be read, and why.
+    /// The plans whose journals cannot be read, and why.
     pub unreadable: Vec<Error>,
 }
 
 impl WideSearch {
-    pub(super) fn new(
-        query: Query,
-        limit: usize,
-        folder: Option<PathBuf>,
-        loaded: Vec<History>,
-    ) -> WideSearch {
-        let (places, unreadable) = (Vec::new(), Vec::new());
-        WideSearch { query, limit, folder, loaded, left: None, total: 0, places, unreadable }
+    pub(super) fn new(limit: usize, left: Vec<Left>) -> WideSearch {
+        let total = left.iter().map(|plan| plan.segments.len()).sum();
+        WideSearch { limit, left, progress: (0, total), places: Vec::new(), unreadable: Vec::new() }
     }
 
-    /// Searches the next thread; returns whether there are more.
+    /// Searches the next segment; returns whether there are more.
     pub fn step(&mut self) -> bool {
-        let Some(left) = &mut self.left else {
-            let loaded = std::mem::take(&mut self.loaded);
-            let is_loaded = |key: &str| loaded.iter().any(|one| one.key() == key);
-            let kept = self.folder.as_deref().map(saved_threads).unwrap_or_default();
-            let on_disk = kept.iter().filter(|kept| !is_loaded(&kept.key));
-            let folder = self.folder.as_ref();
-            let mut all: Vec<History> =
-                on_disk.map(|kept| History::on_disk(&kept.key, folder.cloned())).collect();
-            all.extend(loaded);
-            self.total = all.len();
-            self.left = Some(all);
-            return self.total > 0;
-        };
-        if let Some(thread) = left.pop() {
-            self.search(&thread);
+        let Some(plan) = self.left.last_mut() else { return false };
+        if let Some(path) = plan.segments.pop() {
+            self.progress.0 += 1;
+            match records_of(&path) {
+                Ok(records) => records.iter().for_each(|record| plan.search.add_record(record)),
+                Err(reason) => {
+                    self.unreadable.push(Error::Journal { file: path.display().to_string(), reason });
+                }
+            }
         }
-        self.left.as_ref().is_some_and(|left| !left.is_empty())
+        if plan.segments.is_empty()
+            && let Some(Left { key, title, search, .. }) = self.left.pop()
+        {
+            let place = |found| Place { thread: key.clone(), title: title.clone(), found };
+            self.places.extend(search.finish(self.limit).into_iter().map(place));
+            self.places.sort_by_key(|place| std::cmp::Reverse(place.found.timestamp));
+            self.places.truncate(self.limit);
+        }
+        !self.left.is_empty()
     }
 
-    /// The number of threads searched, and of all.
+    /// The number of segments searched, and of all.
     pub fn progress(&self) -> (usize, usize) {
-        (self.total - self.left.as_ref().map_or(0, Vec::len), self.total)
-    }
-
-    fn search(&mut self, thread: &History) {
-        let search = match thread.search(self.query.clone()) {
-            Ok(search) => search,
-            Err(error) => return self.unreadable.push(error),
-        };
-        let title = thread.title.clone().or_else(|| search.title.clone());
-        let place = |found| Place { thread: thread.key().to_owned(), title: title.clone(), found };
-        self.places.extend(search.finish(self.limit).into_iter().map(place));
-        self.places.sort_by_key(|place| std::cmp::Reverse(place.found.timestamp));
-        self.places.truncate(self.limit);
+        self.progress
     }
 }
 

@@ -1,96 +1,66 @@
-//! The threads of one journal folder, in memory or only on disk.
+//! The plans of one journal folder, in memory or only on disk.
 
 use std::collections::{HashMap, HashSet};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value};
 
-use super::file::{self as journal_file, Durability, OpenedJournal};
-use super::history::History;
-use super::kept::{self, Deletion, KeptThread};
-use super::opening::{Found, Opened, Opening};
-use super::percent::Percent;
-use super::saved::SavedThread;
-use super::search::{Match, Query, WideSearch};
-use super::snapshot::Snapshot;
+use super::folder;
+use super::plan::{Older, Plan};
+use super::search::{Left, Match, Query, Search, WideSearch};
+use super::segments::{Durability, SEGMENT, Span};
+use super::summary::KeptPlan;
 use crate::error::Error;
 use crate::events::Millis;
+use crate::file::modified;
 use crate::thread::activity::Ending;
-use crate::thread::record::{FORMAT, Record};
-use crate::thread::{Thread, parent_in};
+use crate::thread::record::Record;
+use crate::thread::{EMACS, Thread, parent_in};
 
-/// The number of journals kept open, since systems limit the open files of a process.
-const MANY_OPEN: usize = 64;
-
-/// The number of threads kept in memory if they are at rest, since each may have megabytes of observations.
+/// The number of plans kept in memory if they are at rest, since each may have megabytes of observations.
 const MANY_AT_REST: usize = 64;
 
-/// The number of threads on disk that are kept as they were read.
-const MANY_SNAPSHOTS: usize = 16;
-
-/// The user's options for saving threads.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The user's options for saving plans.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Storage {
-    /// The journal folder. Without it, threads are not saved.
+    /// The journal folder. Without it, plans are not saved.
     pub folder: Option<PathBuf>,
     /// When a record counts as saved.
     pub durability: Durability,
     /// The number of observations of each thread that stay in memory.
     pub history_limit: usize,
+    /// The length in bytes from which on a segment of a journal ends; 0 for a new one after each change.
+    pub segment: u64,
+    /// The name of this Emacs among all processes, by which another one can find out whether it lives.
+    pub emacs: Option<String>,
 }
 
-/// The threads of one journal folder.
+impl Default for Storage {
+    fn default() -> Storage {
+        Storage {
+            folder: None,
+            durability: Durability::default(),
+            history_limit: 0,
+            segment: SEGMENT,
+            emacs: None,
+        }
+    }
+}
+
+/// The plans of one journal folder.
 #[derive(Debug, Default)]
 pub struct Store {
     storage: Storage,
-    threads: HashMap<String, SavedThread>,
-    /// Threads of this process that left memory. The next change loads them.
-    resting: HashMap<String, Resting>,
-    /// The number of uses of threads so far, by which the latest are known.
+    plans: HashMap<String, Plan>,
+    /// The descriptions of the plans that this process uses, also of those that left memory.
+    used: HashMap<String, Map<String, Value>>,
+    /// The number of uses of plans so far, by which the latest are known.
     uses: u64,
     current: Option<String>,
-    warnings: Vec<String>,
-    /// Threads on disk that were read without loading them, by key.
-    snapshots: HashMap<String, Snapshot>,
-    /// The threads that are being opened elsewhere, by key.
-    opening: HashMap<String, Elsewhere<Opened>>,
-    /// The snapshots that are being read elsewhere, by key.
-    reading: HashMap<String, Elsewhere<Snapshot>>,
-    /// Whether the user was warned that the folder cannot be used.
-    is_warned: bool,
-}
-
-/// What no journal has of a thread that left memory, and what is asked of it without reading that.
-#[derive(Debug)]
-struct Resting {
-    about: Map<String, Value>,
-    last: Millis,
-    ending: Option<Ending>,
-    pause: Option<String>,
-}
-
-/// Work on a journal that another thread of this process does.
-#[derive(Debug)]
-struct Elsewhere<T> {
-    value: Receiver<T>,
-    done: Arc<Percent>,
-}
-
-/// Work on the files of a folder, for another thread of this process.
-pub type Work = Box<dyn FnOnce() + Send>;
-
-/// Whether work on another thread has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
-    /// It has, or nothing is to be done.
-    Done,
-    /// It has not.
-    UnderWay,
-    /// It panicked.
-    Failed,
+    /// What was read last of older segments.
+    older: Option<Older>,
 }
 
 impl Store {
@@ -117,16 +87,16 @@ impl Store {
 
     /// Changes the options. The folder must stay the same.
     pub fn set_storage(&mut self, storage: Storage) {
-        self.threads.values_mut().for_each(|thread| thread.set_durability(storage.durability));
+        self.plans.values_mut().for_each(|plan| plan.set_durability(storage.durability));
         self.storage = storage;
     }
 
-    /// The key of the thread written last.
+    /// The key of the plan written last.
     pub fn current(&self) -> Option<&str> {
         self.current.as_deref()
     }
 
-    /// The thread to show first, of those in the innermost project that contains `folder`: the one written
+    /// The plan to show first, of those in the innermost project that contains `folder`: the one written
     /// last whose agent has not ended, else the one written last. Subagents do not count.
     pub(crate) fn current_in(&self, folder: Option<&str>) -> Option<&str> {
         let depth = |thread: &Thread| {
@@ -141,367 +111,212 @@ impl Store {
             let is_current = self.current() == Some(thread.key());
             thread.parent().is_none().then_some((depth(thread)?, lives, is_current, written))
         };
-        let ranked = self.threads.values().filter_map(|thread| Some((rank(thread)?, thread.key())));
+        let ranked = self.loaded().filter_map(|thread| Some((rank(thread)?, thread.key())));
         ranked.max().map(|(_, key)| key)
     }
 
-    /// Sets the key of the thread written last.
+    /// Sets the key of the plan written last.
     pub fn set_current(&mut self, key: &str) {
         self.current = Some(key.to_owned());
     }
 
     /// Removes and returns the warnings for the user.
     pub fn take_warnings(&mut self) -> Vec<String> {
-        self.warnings.extend(self.threads.values_mut().filter_map(SavedThread::take_warning));
-        std::mem::take(&mut self.warnings)
+        self.plans.values_mut().flat_map(Plan::take_warnings).collect()
     }
 
-    /// A thread to write to: the one in memory, one restored from its journal, or a new one with
-    /// `about`.
-    pub fn open(&mut self, key: &str, about: Map<String, Value>, now: Millis) -> &mut SavedThread {
-        self.await_opening(key);
-        self.close_journals_if_many(key);
-        self.rest_if_many(key);
-        let in_memory_only = self.storage.folder.is_none();
-        if !self.get_mut(key).is_some_and(|thread| in_memory_only || thread.reopen_journal()) {
-            self.load(key, about.clone(), now);
+    /// A plan to change: the one in memory, one restored from its journal, or a new one with `about`. If its
+    /// journal cannot be read, it is new, and stays in memory until it can.
+    pub fn open(&mut self, key: &str, mut about: Map<String, Value>, now: Millis) -> &mut Plan {
+        if !self.plans.contains_key(key) {
+            about.extend(self.storage.emacs.clone().map(|emacs| (EMACS.to_owned(), emacs.into())));
+            self.rest_if_many();
+            let opened = Plan::open(key, &self.storage).ok().flatten();
+            let plan = opened.unwrap_or_else(|| {
+                let thread = Thread::new(key, about, self.storage.history_limit).begun_at(now);
+                Plan::new(thread, &self.storage)
+            });
+            self.plans.insert(key.to_owned(), plan);
         }
-        let limit = self.storage.history_limit;
-        let thread = self
-            .threads
-            .entry(key.to_owned())
-            .or_insert_with(|| SavedThread::new(Thread::new(key, about, limit).begun_at(now)));
         self.uses += 1;
-        thread.last_use = self.uses;
-        if !in_memory_only && !thread.has_journal() {
-            thread.mark_unsaved();
-        }
-        thread
+        let uses = self.uses;
+        let Some(plan) = self.plans.get_mut(key) else { unreachable!("it was inserted") };
+        (plan.last_use, plan.is_used) = (uses, true);
+        self.used.insert(key.to_owned(), plan.about().clone());
+        plan
     }
 
-    /// Lets go of threads at rest if there are many, the least used first, and of none with the key `key`.
-    /// Reading one reads its journal, and changing it loads it again.
-    fn rest_if_many(&mut self, key: &str) {
-        if self.threads.len() <= MANY_AT_REST || self.threads.contains_key(key) {
+    /// Lets go of plans at rest if there are many, the least used first. The next use opens them again.
+    fn rest_if_many(&mut self) {
+        if self.plans.len() <= MANY_AT_REST {
             return;
         }
         let current = self.current.as_deref();
-        let at_rest =
-            self.threads.values().filter(|thread| thread.is_at_rest() && Some(thread.key()) != current);
+        let at_rest = self.plans.values().filter(|plan| plan.is_at_rest() && Some(plan.key()) != current);
         let mut keys: Vec<(u64, String)> =
-            at_rest.map(|thread| (thread.last_use, thread.key().to_owned())).collect();
+            at_rest.map(|plan| (plan.last_use, plan.key().to_owned())).collect();
         keys.sort();
         for (_, key) in &keys[..keys.len().saturating_sub(MANY_AT_REST / 2)] {
-            if let Some(thread) = self.threads.remove(key) {
-                let (about, last) = (thread.about().clone(), thread.last_time());
-                let (ending, pause) = (thread.ending(), thread.pause_reason().map(str::to_owned));
-                self.resting.insert(key.clone(), Resting { about, last, ending, pause });
+            if let Some(mut plan) = self.plans.remove(key) {
+                plan.summarize();
             }
         }
     }
 
-    /// Tries again to save the threads that could not be saved. Returns the keys of those that still are
-    /// not.
-    pub(crate) fn save_again(&mut self, now: Millis) -> Vec<String> {
-        let keys: Vec<String> = self.unsaved().map(str::to_owned).collect();
-        for key in keys {
-            self.open(&key, Map::new(), now).save();
-        }
+    /// Tries again to save the plans that could not be saved. Returns the keys of those that still are not.
+    pub(crate) fn save_again(&mut self) -> Vec<String> {
+        self.plans.values_mut().for_each(Plan::save_again);
         self.unsaved().map(str::to_owned).collect()
     }
 
-    /// The keys of the threads that could not be saved.
+    /// The keys of the plans that could not be saved.
     pub(crate) fn unsaved(&self) -> impl Iterator<Item = &str> {
-        self.threads.values().filter(|thread| thread.is_unsaved()).map(|thread| thread.key())
+        self.plans.values().filter(|plan| plan.is_unsaved()).map(|plan| plan.key())
     }
 
-    /// A thread in memory to write to, as with [`Store::open`].
-    pub(crate) fn open_loaded(&mut self, key: &str, now: Millis) -> Option<&mut SavedThread> {
-        self.is_loaded(key).then(|| self.open(key, Map::new(), now))
+    /// Writes the summaries of all plans.
+    pub fn summarize(&mut self) {
+        self.plans.values_mut().for_each(Plan::summarize);
     }
 
-    /// A thread in memory, to change what a thread on disk lacks: an agent at work and observations that are
-    /// not delivered.
-    pub fn get_mut(&mut self, key: &str) -> Option<&mut SavedThread> {
-        self.await_opening(key);
-        if let Some(Resting { about, last, .. }) = self.resting.get(key) {
-            let (about, last) = (about.clone(), *last);
-            self.load(key, about, last);
-        }
-        self.threads.get_mut(key)
+    /// A plan that this process uses, to change what one on disk lacks: an agent at work and observations that
+    /// are not delivered.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Plan> {
+        self.used.contains_key(key).then(|| self.open(key, Map::new(), 0))
     }
 
-    /// Restores the threads that a panic left half changed.
+    /// Restores the plans that a panic left half changed.
     pub(crate) fn recover(&mut self) {
-        self.threads.values_mut().for_each(SavedThread::recover);
+        self.plans.values_mut().for_each(Plan::recover);
     }
 
-    /// A thread to read: the one in memory, or a snapshot of what its newest journal has. None if it
-    /// exists nowhere. Reading locks and changes no journal.
+    /// A thread to read, in memory or from its journal. None if it exists nowhere. No journal is changed.
     ///
     /// # Errors
     /// [`Error::Journal`] if that cannot be read.
     pub fn get(&mut self, key: &str) -> Result<Option<&Thread>, Error> {
-        self.await_opening(key);
-        if !self.threads.contains_key(key)
-            && let Some(folder) = self.storage.folder.clone()
+        Ok(self.plan(key)?.map(|plan| &**plan))
+    }
+
+    /// As [`Store::get`], with its journal.
+    fn plan(&mut self, key: &str) -> Result<Option<&Plan>, Error> {
+        self.uses += 1;
+        if let Some(plan) = self.plans.get_mut(key) {
+            plan.last_use = self.uses;
+            // Another Emacs may use it.
+            if !plan.is_used {
+                plan.refresh();
+            }
+        } else {
+            self.rest_if_many();
+            let Some(mut plan) = Plan::open(key, &self.storage)? else { return Ok(None) };
+            (plan.last_use, plan.is_used) = (self.uses, self.used.contains_key(key));
+            self.plans.insert(key.to_owned(), plan);
+        }
+        Ok(self.plans.get(key))
+    }
+
+    /// The name of another Emacs of which nobody has said yet whether it lives, since the plan was read: that which
+    /// wrote it.
+    ///
+    /// # Errors
+    /// As [`Store::get`].
+    pub fn unsettled(&mut self, key: &str) -> Result<Option<String>, Error> {
+        Ok(self.plan(key)?.and_then(Plan::unsettled).map(str::to_owned))
+    }
+
+    /// Says whether that Emacs lives. If not, the plan has ended.
+    pub fn settle(&mut self, key: &str, lives: bool) {
+        if let Some(plan) = self.plans.get_mut(key) {
+            plan.settle(lives);
+        }
+    }
+
+    /// Takes what other Emacsen did to a plan in memory.
+    pub fn refresh(&mut self, key: &str) {
+        if let Some(plan) = self.plans.get_mut(key) {
+            plan.refresh();
+            if !plan.is_used {
+                plan.doubt(self.storage.emacs.as_deref());
+            }
+        }
+    }
+
+    /// Calls `work` with a thread that has all of a span; see [`Store::get`]. None if it exists nowhere.
+    ///
+    /// # Errors
+    /// As [`Store::get`].
+    pub fn with_span<T>(
+        &mut self,
+        key: &str,
+        span: Span,
+        work: impl FnOnce(&Thread) -> T,
+    ) -> Result<Option<T>, Error> {
+        let mut older = self.older.take();
+        let value = match self.plan(key)? {
+            Some(plan) => Some(plan.with_span(span, &mut older, work)?),
+            None => None,
+        };
+        self.older = older;
+        Ok(value)
+    }
+
+    /// The records of a plan of a span, oldest first. There may be more.
+    ///
+    /// # Errors
+    /// As [`Store::get`].
+    pub(crate) fn records_of(&mut self, key: &str, span: &Span) -> Result<Vec<Record>, Error> {
+        self.plan(key)?.map_or(Ok(Vec::new()), |plan| plan.records_of(span))
+    }
+
+    /// The newest places of a plan that have all the words, newest first.
+    ///
+    /// # Errors
+    /// As [`Store::get`].
+    pub fn search(&mut self, key: &str, query: Query, limit: usize) -> Result<Vec<Match>, Error> {
+        let mut search = Search::new(query);
+        let records = self.records_of(key, &Span::WHOLE)?;
+        records.iter().for_each(|record| search.add_record(record));
+        if let Some(thread) = self.get(key)?.filter(|_| records.is_empty()) {
+            search.add_thread(thread);
+        }
+        Ok(search.finish(limit))
+    }
+
+    /// A search of all plans for the newest places that have all the words.
+    pub fn wide_search(&mut self, query: Query, limit: usize) -> WideSearch {
+        let mut left: Vec<Left> = Vec::new();
+        for KeptPlan { key, summary, .. } in self.kept(0).0 {
+            let folder = self.folder().map(|root| folder::folder_of(root, &key));
+            let segments = folder.iter().flat_map(|folder| folder::segments(folder)).rev();
+            let segments = segments.map(|(_, path)| path).collect();
+            left.push(Left { key, title: summary.title, segments, search: Search::new(query.clone()) });
+        }
+        for plan in self.plans.values().filter(|plan| plan.journal().is_none_or(|one| one.place().is_none()))
         {
-            let mut snapshot = self.snapshots.remove(key).unwrap_or_default();
-            snapshot.read(&folder, key, self.storage.history_limit, &Percent::default());
-            self.keep(key, snapshot);
+            let mut search = Search::new(query.clone());
+            search.add_thread(plan);
+            let (key, title) = (plan.key().to_owned(), plan.title().map(str::to_owned));
+            left.push(Left { key, title, segments: Vec::new(), search });
         }
-        self.seen(key)
+        WideSearch::new(limit, left)
     }
 
-    /// The thread in memory, or what was last read of its journal; see [`Store::read`].
-    ///
-    /// # Errors
-    /// As [`Store::get`].
-    pub fn seen(&self, key: &str) -> Result<Option<&Thread>, Error> {
-        match self.threads.get(key) {
-            Some(thread) => Ok(Some(thread)),
-            None => self.snapshots.get(key).map_or(Ok(None), Snapshot::thread),
-        }
+    /// How the agent of a plan of this process ended, why the plan is paused, and when it last changed.
+    pub(crate) fn end_of(&mut self, key: &str) -> Option<(Ending, Option<&str>, Millis)> {
+        let plan = self.get_mut(key)?;
+        Some((plan.ending()?, plan.pause_reason(), plan.last_time()))
     }
 
-    fn keep(&mut self, key: &str, snapshot: Snapshot) {
-        if self.snapshots.len() >= MANY_SNAPSHOTS {
-            self.snapshots.clear();
-        }
-        self.snapshots.insert(key.to_owned(), snapshot);
+    /// Whether this process uses the plan.
+    pub(crate) fn is_used(&self, key: &str) -> bool {
+        self.used.contains_key(key)
     }
 
-    /// What is recorded of a thread, in memory and on disk.
-    pub(crate) fn history(&self, key: &str) -> History {
-        let thread = self.threads.get(key);
-        // Another process may have a newer journal than ours.
-        let own = thread.and_then(SavedThread::file).map(Path::to_owned);
-        let seen = self.seen(key).ok().flatten();
-        History::new(key, self.storage.folder.clone(), own, thread.map(|thread| &**thread), seen)
-    }
-
-    /// The newest places of a thread that have all the words, newest first. The thread is not loaded.
-    ///
-    /// # Errors
-    /// As [`Store::get`].
-    pub fn search(&self, key: &str, query: Query, limit: usize) -> Result<Vec<Match>, Error> {
-        Ok(self.history(key).search(query)?.finish(limit))
-    }
-
-    /// A search of all threads for the newest places that have all the words.
-    pub fn wide_search(&self, query: Query, limit: usize) -> WideSearch {
-        let loaded = self.threads.keys().map(|key| self.history(key)).collect();
-        WideSearch::new(query, limit, self.storage.folder.clone(), loaded)
-    }
-
-    /// Closes half of the journals, the least used first, if too many are open and that of the thread `key`
-    /// is not.
-    fn close_journals_if_many(&mut self, key: &str) {
-        if self.threads.get(key).is_some_and(|thread| thread.open_file().is_some()) {
-            return;
-        }
-        let mut open: Vec<&mut SavedThread> =
-            self.threads.values_mut().filter(|thread| thread.open_file().is_some()).collect();
-        if open.len() > MANY_OPEN {
-            open.sort_by_key(|thread| thread.last_use);
-            open.into_iter().take(MANY_OPEN / 2).for_each(SavedThread::close_journal);
-        }
-    }
-
-    /// Closes all journals until their next write.
-    pub fn close_journals(&mut self) {
-        self.threads.values_mut().for_each(SavedThread::close_journal);
-    }
-
-    /// Restores a thread from its journal, or saves one that was in memory only. If the journal cannot
-    /// be opened, the user is warned and the thread stays in memory.
-    fn load(&mut self, key: &str, about: Map<String, Value>, now: Millis) {
-        let opened = self.opening_of(key, about, now).run_or_create();
-        self.put(opened);
-    }
-
-    fn opening_of(&mut self, key: &str, about: Map<String, Value>, now: Millis) -> Opening {
-        Opening {
-            key: key.to_owned(),
-            storage: self.storage.clone(),
-            about,
-            now,
-            was_here: self.resting.contains_key(key),
-            is_in_memory: self.threads.contains_key(key),
-            done: Arc::default(),
-            snapshot: self.snapshots.remove(key),
-        }
-    }
-
-    /// Puts a thread in memory that was opened.
-    fn put(&mut self, Opened { key, now, found }: Opened) {
-        if !matches!(found, Found::Nothing(_)) {
-            self.resting.remove(&key);
-            self.close_journals_if_many(&key);
-            self.rest_if_many(&key);
-        }
-        match found {
-            Found::Nothing(None) => {}
-            Found::Nothing(Some(snapshot)) => self.keep(&key, snapshot),
-            Found::Thread(thread, warnings) => {
-                self.warnings.extend(warnings);
-                self.threads.insert(key, *thread);
-            }
-            Found::Journal(opened) => {
-                if let Some(thread) = self.threads.remove(&key) {
-                    let thread = self.save(thread, opened, now);
-                    self.threads.insert(key, thread);
-                }
-            }
-            Found::File(file) => {
-                if let Some(thread) = self.threads.get_mut(&key) {
-                    thread.put_file(file);
-                }
-            }
-            Found::Failed(error, thread, warning) => {
-                self.warn(error);
-                self.warnings.extend(warning);
-                if let Some(thread) = thread {
-                    self.threads.insert(key, *thread);
-                }
-            }
-        }
-    }
-
-    /// Readies a thread for changes, which then need no file but its open journal. `elsewhere` gets the work
-    /// of opening its journal in the folder, and of replaying it, if there is any, and this waits for that for
-    /// `patience`; call it again while it is under way. A thread without a journal is then yet to be
-    /// created, by [`Store::open`]; [`Store::seen`] has what other processes wrote of it. A journal without
-    /// a description gets `about`.
-    pub fn ready(
-        &mut self,
-        key: &str,
-        about: &Map<String, Value>,
-        now: Millis,
-        patience: Duration,
-        mut elsewhere: impl FnMut(&Path, Work),
-    ) -> Progress {
-        if !self.opening.contains_key(key) {
-            let Some(folder) = self.storage.folder.clone() else { return Progress::Done };
-            if self.is_writable(key) {
-                return Progress::Done;
-            }
-            let (sender, value) = sync_channel(1);
-            let mut done = Arc::default();
-            // If nobody waits any more, the journal is closed again.
-            let work: Work = match self.threads.get(key).and_then(SavedThread::closed) {
-                Some(closed) => {
-                    let key = key.to_owned();
-                    let reopen = move || Opened { key, now, found: Found::File(closed.open()) };
-                    Box::new(move || drop(sender.send(reopen())))
-                }
-                None => {
-                    let opening = self.opening_of(key, about.clone(), now);
-                    done = Arc::clone(&opening.done);
-                    Box::new(move || drop(sender.send(opening.run())))
-                }
-            };
-            self.opening.insert(key.to_owned(), Elsewhere { value, done });
-            elsewhere(&folder, work);
-        }
-        let opened = self.opening.get(key).map(|opened| opened.value.recv_timeout(patience));
-        let progress = progress(&opened);
-        if progress != Progress::UnderWay {
-            self.opening.remove(key);
-        }
-        if let Some(Ok(opened)) = opened {
-            let was_closed = matches!(opened.found, Found::File(_));
-            self.put(opened);
-            // Another process may have opened or deleted the journal meanwhile.
-            if was_closed && self.threads.get(key).is_some_and(|thread| !thread.has_journal()) {
-                return self.ready(key, about, now, patience, elsewhere);
-            }
-        }
-        progress
-    }
-
-    /// Brings [`Store::seen`] up to date with the files. `elsewhere` gets the work of reading the newest
-    /// journal, unless the thread is in memory, and this waits for that for `patience`; call it again while
-    /// it is under way.
-    pub fn read(
-        &mut self,
-        key: &str,
-        patience: Duration,
-        mut elsewhere: impl FnMut(&Path, Work),
-    ) -> Progress {
-        if self.opening.contains_key(key) {
-            return self.ready(key, &Map::new(), 0, patience, elsewhere);
-        }
-        if self.threads.contains_key(key) {
-            return Progress::Done;
-        }
-        if !self.reading.contains_key(key) {
-            let Some(folder) = self.storage.folder.clone() else { return Progress::Done };
-            let (key, limit) = (key.to_owned(), self.storage.history_limit);
-            let mut snapshot = self.snapshots.remove(&key).unwrap_or_default();
-            let (sender, value) = sync_channel(1);
-            let done = Arc::<Percent>::default();
-            self.reading.insert(key.clone(), Elsewhere { value, done: Arc::clone(&done) });
-            let root = folder.clone();
-            let work = move || {
-                snapshot.read(&folder, &key, limit, &done);
-                drop(sender.send(snapshot));
-            };
-            elsewhere(&root, Box::new(work));
-        }
-        let read = self.reading.get(key).map(|read| read.value.recv_timeout(patience));
-        let progress = progress(&read);
-        if progress != Progress::UnderWay {
-            self.reading.remove(key);
-        }
-        if let Some(Ok(snapshot)) = read {
-            self.keep(key, snapshot);
-        }
-        progress
-    }
-
-    /// How much of the journal of a thread is read, in percent, while that is under way elsewhere.
-    pub fn percent(&self, key: &str) -> Option<usize> {
-        let opening = self.opening.get(key).map(|opening| &opening.done);
-        opening.or_else(|| self.reading.get(key).map(|reading| &reading.done))?.get()
-    }
-
-    /// Waits for a thread that is being opened elsewhere: nothing else may lock its journal.
-    fn await_opening(&mut self, key: &str) {
-        if let Some(opened) = self.opening.remove(key).and_then(|opened| opened.value.recv().ok()) {
-            self.put(opened);
-        }
-    }
-
-    /// How the agent of a thread of this process ended, why the thread is paused, and when it last changed.
-    /// This waits for no file.
-    pub(crate) fn end_of(&self, key: &str) -> Option<(Ending, Option<&str>, Millis)> {
-        if let Some(thread) = self.threads.get(key) {
-            return Some((thread.ending()?, thread.pause_reason(), thread.last_time()));
-        }
-        let Resting { ending, pause, last, .. } = self.resting.get(key)?;
-        Some(((*ending)?, pause.as_deref(), *last))
-    }
-
-    /// Whether the thread left memory, so that any change loads it.
-    pub(crate) fn is_resting(&self, key: &str) -> bool {
-        self.resting.contains_key(key) || self.opening.contains_key(key)
-    }
-
-    /// Whether the thread is in memory, and a change of it needs no file to be opened.
-    pub(crate) fn is_writable(&self, key: &str) -> bool {
-        let is_open = |thread: &SavedThread| thread.open_file().is_some();
-        self.threads.get(key).is_some_and(|thread| self.storage.folder.is_none() || is_open(thread))
-    }
-
-    /// Whether the thread left memory, or its journal is closed until its next change.
-    pub(crate) fn is_closed(&self, key: &str) -> bool {
-        self.is_resting(key) || self.threads.get(key).is_some_and(|thread| thread.closed().is_some())
-    }
-
-    /// Whether the thread is in memory.
-    pub(crate) fn is_loaded(&self, key: &str) -> bool {
-        self.threads.contains_key(key)
+    /// Whether the plan is used, or has a journal.
+    pub(crate) fn exists(&self, key: &str) -> bool {
+        let folder = self.folder().map(|root| folder::folder_of(root, key));
+        self.is_used(key) || folder.is_some_and(|folder| !folder::segments(&folder).is_empty())
     }
 
     /// The journal folder.
@@ -509,122 +324,115 @@ impl Store {
         self.storage.folder.as_deref()
     }
 
-    /// Saves a thread that was in memory only: to this journal, or to another if this one has another
-    /// process's history.
-    fn save(&mut self, mut thread: SavedThread, opened: OpenedJournal, now: Millis) -> SavedThread {
-        self.warnings.extend(opened.warnings);
-        let path = opened.journal.path().to_owned();
-        if thread.attach(opened.journal, &opened.records, now) {
-            return thread;
-        }
-        let (key, about) = (thread.key().to_owned(), thread.about().clone());
-        let header = Record::Thread { format: FORMAT, thread: key, timestamp: now, about };
-        let beside = path.parent().unwrap_or(Path::new(""));
-        match journal_file::begin(beside, thread.key(), &header, self.storage.durability) {
-            Ok(journal) => {
-                self.warnings.push(format!(
-                    "another Emacs has written to {}; this one continues in {}",
-                    path.display(),
-                    journal.path().display()
-                ));
-                thread.attach(journal, &[header], now);
-            }
-            Err(source) => self.warn(source),
-        }
-        thread
-    }
-
-    /// Warns the user once that the folder cannot be used.
-    fn warn(&mut self, source: std::io::Error) {
-        if !std::mem::replace(&mut self.is_warned, true) {
-            let folder = self.storage.folder.as_deref().unwrap_or(Path::new(""));
-            let why = match source.to_string() {
-                _ if folder.exists() && !folder.is_dir() => {
-                    "this is a file, but `todo-write-directory' must name a folder".to_owned()
-                }
-                words => words.split(" (os error").next().unwrap_or_default().to_owned(),
-            };
-            self.warnings.push(format!(
-                "{}: {why}; lists are kept in memory only until this is fixed",
-                folder.display()
-            ));
-        }
-    }
-
-    /// The threads in memory.
+    /// The plans in memory that this process uses.
     pub fn loaded(&self) -> impl Iterator<Item = &Thread> {
-        self.threads.values().map(|thread| &**thread)
+        self.plans.values().filter(|plan| plan.is_used).map(|plan| &**plan)
     }
 
-    /// The threads that have a journal in the folder, newest first.
-    pub fn saved_threads(&self) -> Vec<KeptThread> {
-        self.folder().map(kept::saved_threads).unwrap_or_default()
+    /// The plans that have a journal, newest first, and the number of those of which what is shown is old, since
+    /// other journals were read before: at most `most` are.
+    pub fn kept(&mut self, most: usize) -> (Vec<KeptPlan>, usize) {
+        let Some(root) = self.storage.folder.clone() else { return (Vec::new(), 0) };
+        let mut of_memory: HashMap<PathBuf, KeptPlan> = HashMap::new();
+        for plan in self.plans.values() {
+            let place =
+                plan.journal().and_then(|journal| Some((journal.folder().to_owned(), journal.place()?)));
+            of_memory.extend(place.map(|(folder, place)| (folder, KeptPlan::of(plan, place))));
+        }
+        let (mut kept, mut old, mut read) = (Vec::new(), 0, 0);
+        for folder in folders(&root) {
+            if let Some(of_memory) = of_memory.remove(&folder) {
+                kept.push(of_memory);
+                continue;
+            }
+            match KeptPlan::read(&folder) {
+                Some((summary, true)) => kept.push(summary),
+                summary if read < most => {
+                    read += 1;
+                    let key = summary.map(|(summary, _)| summary.key).or_else(|| folder::key_of(&folder));
+                    kept.extend(key.and_then(|key| self.summarized(&key)));
+                }
+                summary => {
+                    old += 1;
+                    kept.extend(summary.map(|(summary, _)| summary));
+                }
+            }
+        }
+        kept.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.key.cmp(&b.key)));
+        (kept, old)
     }
 
-    /// The keys of the subagents' threads under this one, and the items they work on.
+    /// What is shown of a plan, by its journal. It is written for the next time.
+    fn summarized(&self, key: &str) -> Option<KeptPlan> {
+        let mut plan = Plan::open(key, &self.storage).ok()??;
+        plan.summarize();
+        let place = plan.journal()?.place()?;
+        Some(KeptPlan::of(&plan, place))
+    }
+
+    /// The keys of the subagents' plans under this one, and the items they work on.
     pub fn children(&self, parent: &str) -> Vec<(String, Option<String>)> {
-        let in_memory = self.threads.values().map(|thread| (thread.key(), thread.about()));
-        let resting = self.resting.iter().map(|(key, thread)| (key.as_str(), &thread.about));
-        let child = |(key, about): (&str, &Map<String, Value>)| {
+        let child = |(key, about): (&String, &Map<String, Value>)| {
             let (_, item) = parent_in(about).filter(|(key, _)| *key == parent)?;
-            Some((key.to_owned(), item.map(str::to_owned)))
+            Some((key.clone(), item.map(str::to_owned)))
         };
-        let mut children: Vec<_> = in_memory.chain(resting).filter_map(child).collect();
+        let mut children: Vec<_> = self.used.iter().filter_map(child).collect();
         children.sort();
         children
     }
 
-    /// Deletes a thread: its list, its history and its journals.
+    /// Deletes a plan: its list, its history and its journal.
     ///
     /// # Errors
-    /// [`Error::Journal`] if a journal cannot be deleted; the thread then stays, in memory and in its own
-    /// or newest journal. If another process holds one, nothing is deleted.
+    /// [`Error::Journal`] if the journal cannot be deleted; the plan then stays.
     pub fn forget(&mut self, key: &str) -> Result<(), Error> {
-        self.deletion(key).run()?;
-        self.remove(key);
-        Ok(())
-    }
-
-    /// The work of deleting the journals of a thread; see [`Store::forget`].
-    pub fn deletion(&mut self, key: &str) -> Deletion {
-        self.await_opening(key);
-        let thread = self.threads.get_mut(key);
-        let own = thread.as_ref().and_then(|thread| thread.file()).map(Path::to_owned);
-        // If the thread stays, its next write finds out whether the file does, too.
-        let lock = thread.and_then(SavedThread::take_journal_file);
-        Deletion { key: key.to_owned(), folder: self.storage.folder.clone(), own, lock }
-    }
-
-    /// Removes a thread from memory.
-    pub(crate) fn remove(&mut self, key: &str) {
-        self.threads.remove(key);
-        self.resting.remove(key);
-        self.snapshots.remove(key);
+        if let Some(folder) = self.folder().map(|root| folder::folder_of(root, key)) {
+            let failed = |reason| Error::Journal { file: folder.display().to_string(), reason };
+            folder::delete(&folder).map_err(failed)?;
+        }
+        self.plans.remove(key);
+        self.used.remove(key);
         if self.current.as_deref() == Some(key) {
             self.current = None;
         }
+        Ok(())
     }
 
-    /// Deletes journals of threads that are not in memory: those older than `age`, and all but the
+    /// Deletes the journals of plans that are not in memory: those older than `age`, and all but the
     /// newest `count`. Returns the number deleted.
     ///
     /// # Errors
     /// [`Error::Journal`] if a file cannot be deleted.
     pub fn prune(&mut self, age: Option<Duration>, count: Option<usize>) -> Result<usize, Error> {
-        let Some(folder) = self.folder() else { return Ok(0) };
-        kept::prune(folder, age, count, &self.keys())
-    }
-
-    /// The keys of the threads in memory.
-    pub(crate) fn keys(&self) -> HashSet<String> {
-        self.threads.keys().chain(self.opening.keys()).cloned().collect()
+        let Some(root) = self.folder() else { return Ok(0) };
+        let in_memory: HashSet<PathBuf> =
+            self.plans.keys().chain(self.used.keys()).map(|key| folder::folder_of(root, key)).collect();
+        let others = folders(root).into_iter().filter(|folder| !in_memory.contains(folder));
+        let newest = |folder: &Path| modified(&folder::segments(folder).last()?.1);
+        let mut dated: Vec<(SystemTime, PathBuf)> =
+            others.filter_map(|folder| Some((newest(&folder)?, folder))).collect();
+        dated.sort_by_key(|(modified, _)| std::cmp::Reverse(*modified));
+        let now = SystemTime::now();
+        let mut deleted = 0;
+        for (place, (modified, folder)) in dated.iter().enumerate() {
+            let is_old = age.is_some_and(|age| now.duration_since(*modified).is_ok_and(|past| past > age));
+            if is_old || count.is_some_and(|count| place >= count) {
+                match folder::delete(folder) {
+                    Ok(()) => deleted += 1,
+                    // Another Emacs is changing it.
+                    Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                    Err(reason) => {
+                        return Err(Error::Journal { file: folder.display().to_string(), reason });
+                    }
+                }
+            }
+        }
+        Ok(deleted)
     }
 }
 
-fn progress<T>(received: &Option<Result<T, RecvTimeoutError>>) -> Progress {
-    match received {
-        None | Some(Ok(_)) => Progress::Done,
-        Some(Err(RecvTimeoutError::Timeout)) => Progress::UnderWay,
-        Some(Err(RecvTimeoutError::Disconnected)) => Progress::Failed,
-    }
+/// The folders of all plans, also of those that have only a journal of version 0.3 beside it.
+fn folders(root: &Path) -> HashSet<PathBuf> {
+    let entries = fs::read_dir(root).into_iter().flatten().flatten();
+    entries.filter_map(|entry| folder::of_entry(&entry.path(), entry.file_type().ok()?)).collect()
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::hub::with_hub;
 use super::ser::{Sparse, Symbol};
-use super::{border, elsewhere, read, serialized};
+use super::{border, read, serialized};
 use crate::error::{Error, Problem};
 use crate::hub::door::{ConnectionId, Door, Event, Settings, State};
 use crate::hub::pipe::Command;
@@ -112,15 +112,6 @@ fn door_answer<'e>(
         };
         Ok(told.unwrap_or(false))
     })
-}
-
-/// Return those of THREADS, a list of keys, whose journals must be opened before they can be changed.
-///
-/// That is begun, and the hub rings when it is done.  The others are in memory, have no journal, or are in a
-/// folder that does not answer.
-#[defun]
-fn door_unready<'e>(env: &'e Env, threads: Value<'e>) -> Result<Value<'e>> {
-    serialized(env, || Ok(elsewhere::unready(read::texts("threads", threads)?)))
 }
 
 /// Return non-nil if CONNECTION, of this machine, is open.

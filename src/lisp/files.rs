@@ -1,24 +1,55 @@
 //! Lisp functions that read files which agents name.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
-use super::elsewhere::{self, Progress};
 use super::{border, names, read};
+use crate::error::Error;
 use crate::file;
-use crate::hub::mount_of;
 
-/// Lets a thread call `work` with the absolute name of a file, and waits for its value; see
-/// [`elsewhere::ask_at`].
+emacs::use_symbols! {
+    wait_a_moment => "todo-write--wait-a-moment"
+}
+
+/// How long the first wait may take that nothing ends. Most files are read in less.
+const PATIENCE: Duration = Duration::from_millis(8);
+
+/// After how long a file system counts as one that hangs.
+const STUCK: Duration = Duration::from_secs(10);
+
+/// Lets a thread call `work` with the name of a file, which may be on a file system that hangs, and waits for its
+/// value. Emacs goes on meanwhile: it runs timers and filters, and `C-g` ends the wait. `percent` is how much of all
+/// is done.
+///
+/// # Errors
+/// A quit, or a file system that does not answer.
 pub(super) fn ask_of<T: Send + 'static>(
     env: &Env,
     file: PathBuf,
-    work: impl Fn(&Path) -> T + Send + 'static,
+    percent: Option<usize>,
+    work: impl FnOnce(&Path) -> T + Send + 'static,
 ) -> Result<T> {
-    let progress = Arc::new(Progress::default());
-    elsewhere::ask_at(env, &mount_of(&file), &progress, move |_| Some(work(&file)))
+    let (sender, receiver) = sync_channel(1);
+    let name = file.display().to_string();
+    thread::spawn(move || drop(sender.send(work(&file))));
+    let (begun, mut patience) = (Instant::now(), PATIENCE);
+    loop {
+        match receiver.recv_timeout(patience) {
+            Ok(value) => return Ok(value),
+            Err(RecvTimeoutError::Disconnected) => panic!("a thread that reads files has failed"),
+            Err(RecvTimeoutError::Timeout) if begun.elapsed() > STUCK => {
+                let reason = std::io::Error::other("its file system has not answered for 10 s");
+                return Err(Error::Journal { file: name, reason }.into());
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        patience = Duration::ZERO;
+        env.call(wait_a_moment, (begun.elapsed().as_secs_f64(), percent))?;
+    }
 }
 
 /// Return the first LIMIT bytes of FILE, or nil if it is no regular file that can be read.
@@ -50,7 +81,7 @@ fn project_file<'e>(
         let file = PathBuf::from(read::text("file", file)?);
         let project = PathBuf::from(read::text("project", project)?);
         let limit = read::whole_number("limit", limit)?;
-        match ask_of(env, file, move |file| file::text_below(&project, file, limit))? {
+        match ask_of(env, file, None, move |file| file::text_below(&project, file, limit))? {
             Ok(Some(text)) => names::text(env, &text).map(Some),
             Ok(None) => names::symbol(env, "new").map(Some),
             Err(_) => Ok(None),

@@ -1,6 +1,6 @@
 //! Lisp functions of the hub, which follows sessions.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use emacs::{Env, Result, Value, defun};
 use super::read::{self, Key, wrong};
 use super::reports::Changed;
 use super::sessions::Followup;
-use super::{Module, border, elsewhere, guarded, news, now, serialized, with_module};
+use super::{Module, border, guarded, news, now, serialized, with_module};
 use crate::agents::Agent;
 use crate::agents::claude::process_files::Process;
 use crate::agents::recorder::{Machine, Recorder};
@@ -31,10 +31,6 @@ pub(super) struct Followed {
     pub(super) appliers: HashMap<SessionId, Applier>,
     /// The session whose events are being applied.
     pub(super) applying: Option<SessionId>,
-    /// The sessions that the hub holds, since journals of their threads are being opened.
-    pub(super) waiting: HashMap<SessionId, elsewhere::Waiting>,
-    /// The threads that follow what was reported of their processes once their journals are open.
-    pub(super) late: HashSet<String>,
     /// The live processes by their homes, and those killed, as (MACHINE SESSION PID).
     pub(super) live: BTreeMap<PathBuf, Vec<Process>>,
     pub(super) killed: BTreeMap<PathBuf, BTreeSet<(Option<String>, String, u32)>>,
@@ -188,12 +184,6 @@ fn hub_stop<'e>(env: &'e Env, session: Value<'e>, moved: Value<'e>) -> Result<Va
     serialized(env, || {
         let id = read::whole_number("session", session)?;
         let is_moved = moved.is_not_nil();
-        let threads = with_module(|Module { followed, store, .. }| {
-            followed.appliers.get(&id).map(|applier| applier.threads(store, None))
-        });
-        for thread in threads.into_iter().flatten() {
-            elsewhere::wake(env, &thread)?;
-        }
         Ok(with_module(|module| {
             if is_moved {
                 module.followed.stop(id);
@@ -323,8 +313,7 @@ fn hub_ring<'e>(env: &'e Env, always: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let is_certain = always.is_not_nil();
         with_module(|module| {
-            // A slice may end before all sessions are looked at that wait for journals.
-            let is_due = module.followed.applying.is_some() || module.next_waited().is_some();
+            let is_due = module.followed.applying.is_some();
             if let Some(hub) = &module.followed.hub {
                 if is_certain || is_due { hub.ring() } else { hub.ring_again() }
             }
@@ -368,7 +357,6 @@ fn add(reports: &mut Vec<Report>, report: Report) {
 impl Followed {
     fn stop(&mut self, id: SessionId) {
         self.appliers.remove(&id);
-        self.waiting.remove(&id);
         self.followups.remove(&id);
         if let Some(hub) = &self.hub {
             hub.stop(id);
@@ -397,15 +385,10 @@ impl Module {
         let mut reports = Vec::new();
         let mut partly = BTreeSet::new();
         loop {
-            // A session that waited for its journals goes first, as it came first.
-            let next = match self.followed.applying {
-                Some(id) => Some((id, None, false)),
-                None => self.waited().map(|(id, piece)| (id, piece, true)),
-            };
-            let (id, mut piece, is_ready) = match next {
-                Some(next) => next,
+            let (id, piece) = match self.followed.applying {
+                Some(id) => (id, None),
                 None => match self.followed.hub.as_ref().and_then(Hub::take_read) {
-                    Some(Message::Events(id, piece)) => (id, Some(piece), false),
+                    Some(Message::Events(id, piece)) => (id, Some(piece)),
                     Some(message) => {
                         let session = message.session();
                         let noted = catch_unwind(AssertUnwindSafe(|| self.note(message)));
@@ -417,9 +400,7 @@ impl Module {
                 },
             };
             // A panic ends that session only.
-            let applied = catch_unwind(AssertUnwindSafe(|| {
-                if !is_ready && self.must_wait(id, &mut piece) { None } else { self.apply(id, piece, slice) }
-            }));
+            let applied = catch_unwind(AssertUnwindSafe(|| self.apply(id, piece, slice)));
             if let Some(report) = applied.unwrap_or_else(|_| Some(self.fail(Some(id)))) {
                 partly.remove(&id);
                 reports.push(report);
@@ -429,15 +410,6 @@ impl Module {
             if slice.is_over() || reports.len() >= MOST_TAKEN {
                 break;
             }
-        }
-        let followed = catch_unwind(AssertUnwindSafe(|| self.follow_late()));
-        let mut changes = followed.unwrap_or_else(|_| {
-            self.recover();
-            Vec::new()
-        });
-        changes.retain(|changed| !changed.is_empty());
-        if !changes.is_empty() {
-            add(&mut reports, Report::Processes(Vec::new(), changes));
         }
         for report in &mut reports {
             if let Report::Processes(live, _) = report {
@@ -475,12 +447,7 @@ impl Module {
             return None;
         };
         if let Some(piece) = piece {
-            applier.add(store, piece);
-        }
-        if applier.is_overfull() {
-            // Lisp stops following it.
-            let reason = "too much of it came before its end".to_owned();
-            return Some(Report::Other(Message::Unreadable(id, reason), Vec::new()));
+            applier.add(piece);
         }
         applier.recorder.policy.clone_from(&settings.policy);
         let applied = applier.step(store, settings.keep_completed, now(), slice);

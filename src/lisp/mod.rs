@@ -4,9 +4,8 @@
 //!
 //! - The store is not borrowed while Lisp runs, since Lisp may call back. Arguments are converted
 //!   before the borrow, results after it.
-//! - Emacs' thread waits for no journal but the one to which it appends: `elsewhere` has journals opened
-//!   and read before the store is borrowed. Of other files it reads those that a tool in Emacs is about to
-//!   read or write, and it makes the socket.
+//! - Journals are read and appended at once, since they are local and bounded. Other files may be on a file system
+//!   that hangs: a thread reads them.
 //! - Arguments of our types are read by their `FromLisp`, the value of a function is converted by
 //!   `IntoLisp`; `border` and `guarded` catch the panics of both and of the body.
 //! - An error of this crate becomes a child of `todo-write-error`. A signal or throw of Lisp, such as
@@ -14,7 +13,6 @@
 
 mod diffs;
 mod door;
-mod elsewhere;
 #[cfg(feature = "panic-injection")]
 mod faults;
 mod files;
@@ -58,7 +56,7 @@ use crate::events::policy::Policy;
 use crate::events::{Millis, millis_of};
 use crate::fault::may_panic_here;
 use crate::journal::Durability;
-use crate::journal::saved::SavedThread;
+use crate::journal::plan::Plan;
 use crate::journal::store::{Storage, Store};
 use crate::list::input::{Options, SeveralInProgress};
 use crate::thread::{State, Thread};
@@ -108,8 +106,6 @@ struct Module {
     others: HashMap<Option<PathBuf>, (Store, Table)>,
     /// The sessions that are followed.
     followed: hub::Followed,
-    /// The threads that read journals.
-    readers: elsewhere::Readers,
 }
 
 impl Module {
@@ -117,7 +113,7 @@ impl Module {
         let storage = settings.storage.clone();
         let last = mem::replace(&mut self.settings, settings).storage.folder;
         if last != storage.folder {
-            self.store.close_journals();
+            self.store.summarize();
             let next = self.others.remove(&storage.folder);
             let (store, reports) = next.unwrap_or_else(|| (Store::new(storage.clone()), Table::default()));
             let before = (mem::replace(&mut self.store, store), mem::replace(&mut self.reports, reports));
@@ -139,13 +135,13 @@ impl Module {
     }
 
     /// The thread to write to, loaded or created if it is not in memory.
-    fn open(&mut self, key: &str) -> &mut SavedThread {
+    fn open(&mut self, key: &str) -> &mut Plan {
         self.store.open(key, Map::new(), now())
     }
 
     /// The state of a thread, which is empty if the thread does not exist.
     fn state(&mut self, key: &str) -> Result<State> {
-        Ok(self.store.seen(key)?.map_or(State::Empty, Thread::state))
+        Ok(self.store.get(key)?.map_or(State::Empty, Thread::state))
     }
 }
 
@@ -273,6 +269,7 @@ fn read_settings(options: Value<'_>) -> Result<Settings> {
             "todo-write-durability" => {
                 storage.durability = read::one_of(option, value, Durability::parse, "process or disk")?;
             }
+            "todo-write-core-emacs" => storage.emacs = read::optional(option, value, read::text)?,
             "todo-write-history-limit" => storage.history_limit = read::whole_number(option, value)?,
             "todo-write-max-items" => input.max_items = read::whole_number(option, value)?,
             "todo-write-max-length" => input.max_length = read::whole_number(option, value)?,

@@ -10,7 +10,7 @@ use super::hub::Report;
 use super::items::ShownItem;
 use super::reports::Changed;
 use super::ser::{self, Sparse, Symbol};
-use super::shown::{self, ShownChanges, ShownOutcome, Summary};
+use super::shown::{self, ShownChanges, ShownOutcome, ShownSummary};
 use super::threads::summary_of;
 use super::transcripts::ShownDescription;
 use crate::agents::claude::process_files::Process;
@@ -93,7 +93,7 @@ enum News<'n> {
 #[derive(Serialize)]
 struct ShownUpdate<'u> {
     thread: &'u str,
-    outcome: Option<Sparse<ShownOutcome<'u, ShownChanges<'u, ShownItem<'u>>, Summary>>>,
+    outcome: Option<Sparse<ShownOutcome<'u, ShownChanges<'u, ShownItem<'u>>, ShownSummary>>>,
 }
 
 /// A transcript of a main agent.

@@ -1,22 +1,28 @@
 //! Lisp functions on observations.
 
-use std::mem;
 use std::sync::Arc;
+use std::time::Instant;
 
 use emacs::{Env, FromLisp, Result, Value, defun};
 
 use super::read::{self, Key, TYPES, wrong};
 use super::ser::{self, Vector};
 use super::shown;
-use super::{border, elsewhere, guarded, now, serialized, with_module};
+use super::threads::{load, with_span};
+use super::{border, guarded, now, serialized, with_module};
 use crate::error::Error;
 use crate::events::comments;
 use crate::events::observation::{Details, Filter, Observation, Payload, Phase, Type};
 use crate::events::payload::{Fields, Update};
 use crate::events::work::CallOutcome;
 use crate::journal::search::Query;
+use crate::journal::segments::Span;
 use crate::thread::Thread;
 use serde_json::{Map, Value as Json, json};
+
+emacs::use_symbols! {
+    say_wait => "todo-write-core-say-wait"
+}
 
 const PHASES: &str = "planning, execution or synthesis";
 const OUTCOMES: &str = "ok, failed, refused, background or unknown";
@@ -35,7 +41,7 @@ fn observe<'e>(
     border(env, || {
         let content = read::json("content", content)?;
         let Reported { details, files, mut others } = metadata;
-        elsewhere::open(env, &thread, &Map::new())?;
+        load(env, &thread, Map::new())?;
         let observation = with_module(|module| {
             let policy = module.settings.policy.clone();
             let thread = module.open(&thread);
@@ -128,8 +134,7 @@ fn search<'e>(env: &'e Env, thread: Key, text: Value<'e>, limit: Value<'e>) -> R
     serialized(env, || {
         let query = Query::of(&read::text("text", text)?).ok_or_else(|| wrong("text", text, "words"))?;
         let limit = read::whole_number("limit", limit)?;
-        let history = with_module(|module| module.store.history(&thread));
-        Ok(elsewhere::ask(env, move |_| Ok::<_, Error>(history.search(query)?.finish(limit)))??)
+        Ok(with_module(|module| module.store.search(&thread, query, limit))?)
     })
 }
 
@@ -144,13 +149,14 @@ fn search_all<'e>(env: &'e Env, text: Value<'e>, limit: Value<'e>) -> Result<Val
         let query = Query::of(&read::text("text", text)?).ok_or_else(|| wrong("text", text, "words"))?;
         let limit = read::whole_number("limit", limit)?;
         let mut search = with_module(|module| module.store.wide_search(query, limit));
-        let (places, unreadable) = elsewhere::ask_in_parts(env, move |_, progress| {
-            let is_more = search.step();
-            progress.set(search.progress());
-            (!is_more).then(|| (mem::take(&mut search.places), mem::take(&mut search.unreadable)))
-        })?;
-        let unreadable: Vec<String> = unreadable.iter().map(ToString::to_string).collect();
-        Ok((places, unreadable))
+        let begun = Instant::now();
+        while search.step() {
+            let (done, all) = search.progress();
+            // `C-g` ends the search.
+            env.call(say_wait, (begun.elapsed().as_secs_f64(), done * 100 / all.max(1)))?;
+        }
+        let unreadable: Vec<String> = search.unreadable.iter().map(ToString::to_string).collect();
+        Ok((search.places, unreadable))
     })
 }
 
@@ -158,11 +164,15 @@ fn search_all<'e>(env: &'e Env, text: Value<'e>, limit: Value<'e>) -> Result<Val
 #[defun]
 fn observations(env: &Env, thread: Key, filter: Filter) -> Result<Value<'_>> {
     border(env, || {
-        elsewhere::read(env, &thread)?;
-        let found = with_module(|module| {
-            Ok::<_, Error>(module.store.seen(&thread)?.map(|thread| thread.observed(&filter)))
-        })?;
-        observations_to_lisp(env, &thread, &found.unwrap_or_default())
+        let span = |thread: &Thread| match filter.turn {
+            None => Span::newest(thread),
+            Some(turn) => {
+                let numbers = thread.all_turns().numbers(turn, turn);
+                Span::Observations(numbers.start.max(1), numbers.end.saturating_sub(1))
+            }
+        };
+        let found = with_span(env, &thread, span, |thread| thread.observed(&filter))?;
+        observations_to_lisp(env, &thread, &found)
     })
 }
 
@@ -207,9 +217,8 @@ fn read_filter(plist: Value<'_>) -> Result<Filter> {
 #[defun]
 fn take_observations(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        elsewhere::wake(env, &thread)?;
         let found = with_module(|module| {
-            module.store.get_mut(&thread).map(|thread| thread.change(Thread::take_observations))
+            Some(module.store.get_mut(&thread)?.change_in_memory(Thread::take_observations))
         });
         observations_to_lisp(env, &thread, &found.unwrap_or_default())
     })
@@ -219,9 +228,8 @@ fn take_observations(env: &Env, thread: Key) -> Result<Value<'_>> {
 #[defun]
 fn skip_observations(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        elsewhere::wake(env, &thread)?;
         with_module(|module| {
-            module.store.get_mut(&thread).map(|thread| thread.change(Thread::skip_observations))
+            module.store.get_mut(&thread).map(|plan| plan.change_in_memory(Thread::skip_observations))
         });
         Ok(())
     })

@@ -2,11 +2,11 @@
 
 use emacs::{Env, Result, Value, defun};
 use serde::Serialize;
-use serde_json::Map;
 
 use super::read::{self, Key, wrong};
 use super::ser::Symbol;
-use super::{Module, elsewhere, now, serialized, with_module};
+use super::threads::{wake, with_thread};
+use super::{Module, now, serialized, with_module};
 use crate::agents::reports::{Decision, Doing, Report, Rest, Source, Weight, What};
 use crate::events::Millis;
 use crate::thread::activity::Ending;
@@ -41,17 +41,11 @@ impl Module {
     /// Lets a thread follow what was reported of its agent.
     pub(super) fn follow_reports(&mut self, key: &str) -> Changed {
         let mut changed = Changed { thread: key.to_owned(), ..Changed::default() };
-        if self.store.is_resting(key) {
-            // It follows when it is in memory again.
-            self.reports.touch(key);
-            return changed;
-        }
         let Some(step) = self.reports.step(key) else { return changed };
         changed.is_transition = step.is_transition;
         let is_work = step.decision.as_ref().is_some_and(Decision::is_work);
-        // The agent of a thread on disk has stopped, so only work needs to load it.
-        let thread = if is_work { self.store.open_loaded(key, now()) } else { self.store.get_mut(key) };
-        if let Some(thread) = thread {
+        // The agent of a thread that this Emacs does not use has stopped.
+        if let Some(thread) = self.store.get_mut(key) {
             let before = (thread.state(), thread.ending());
             let has_open_items = matches!(before.0, State::Active | State::Paused);
             let activity = step.applied(thread.agent_activity(), has_open_items);
@@ -103,9 +97,7 @@ fn set_activity<'e>(
         let weight = if is_inferred { Weight::Guess } else { weight };
         // The agent of a thread on disk has stopped, so only work needs to load it.
         if what == What::Working && !is_inferred {
-            elsewhere::open(env, &thread, &Map::new())?;
-        } else {
-            elsewhere::wake(env, &thread)?;
+            wake(env, &thread)?;
         }
         let report = Report::new(what, weight, time).because(reason);
         Ok(with_module(|module| module.report(&thread, Source::Host, Some(report))))
@@ -130,7 +122,6 @@ fn end_turn<'e>(
         let has_failed = failed.is_not_nil();
         let ending = ending.unwrap_or(if has_failed { Ending::Error } else { Ending::EndOfTurn });
         let rest = Rest { has_failed, ..Rest::end(Some(ending)) };
-        elsewhere::wake(env, &thread)?;
         let report = Report::new(What::Rest(rest), Weight::Event, now()).because(reason);
         Ok(with_module(|module| module.report(&thread, Source::Host, Some(report))))
     })
@@ -178,9 +169,7 @@ fn report_program<'e>(
             _ => return Err(wrong("word", word, "one that is documented")),
         };
         if what == What::Working {
-            elsewhere::open(env, &thread, &Map::new())?;
-        } else {
-            elsewhere::wake(env, &thread)?;
+            wake(env, &thread)?;
         }
         let report = Report::new(what, weight, now()).because(reason).of_process(process);
         Ok(with_module(|module| module.report(&thread, Source::Bridge, Some(report))))
@@ -211,7 +200,6 @@ fn report_request<'e>(
         let waits = Report::new(What::Waiting, Weight::State, now()).of_process(process);
         let asked = title.map(|title| waits.because(Some(title)));
         let is_of_host = turn.is_not_nil();
-        elsewhere::wake(env, &thread)?;
         Ok(with_module(|module| {
             let host = module.reports.last(&thread, Source::Host);
             if is_of_host && !host.is_some_and(Report::is_of_turn) {
@@ -289,9 +277,8 @@ fn activity(env: &Env, thread: Key) -> Result<Value<'_>> {
 #[defun]
 fn agent_activity(env: &Env, thread: Key) -> Result<Value<'_>> {
     serialized(env, || {
-        elsewhere::read(env, &thread)?;
+        let state = with_thread(env, &thread, Thread::state)?;
         with_module(|module| {
-            let state = module.state(&thread)?;
             let decision = module.reports.decision(&thread);
             Ok(Symbol(match decision.map(|one| (one.doing, one.is_inferred)) {
                 Some((Doing::Working, _)) => "working",

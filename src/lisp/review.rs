@@ -1,19 +1,18 @@
 //! Lisp functions on review: what an agent changed since the user last looked.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use emacs::{Env, Result, Value, defun};
 use serde::Serialize;
 
-use super::elsewhere::Progress;
+use super::files::ask_of;
 use super::read::{self, Key};
-use super::threads::with_thread;
-use super::work::{PartId, ShownWork};
-use super::{border, elsewhere, now, serialized, with_module};
-use crate::error::Error;
+use super::threads::{load, wake, with_thread};
+use super::work::{PartId, ShownWork, work_recorded};
+use super::{border, now, serialized, with_module};
 use crate::events::Millis;
 use crate::events::comments::{Comment, Telling};
 use crate::events::marks::{ChangeId, Known, Marks, Scope, Unseen};
@@ -21,7 +20,6 @@ use crate::events::observation::Observation;
 use crate::events::review::{FileChanged, LARGEST_FILE, Net, NotComposed, net};
 use crate::events::work::Part;
 use crate::file;
-use crate::hub::mount_of;
 use crate::text::path::has_method;
 
 emacs::use_functions! { car cdr }
@@ -53,16 +51,12 @@ fn mark_changes<'e>(
     border(env, || {
         let path = read::optional("path", path, read::text)?;
         let reviewed = reviewed.is_not_nil();
-        elsewhere::read(env, &thread)?;
-        if with_module(|module| Ok::<_, Error>(module.store.seen(&thread)?.is_none()))? {
-            return Ok(0);
-        }
-        elsewhere::open(env, &thread, &serde_json::Map::new())?;
+        wake(env, &thread)?;
         let count = with_module(|module| {
             let scope = id.scope(path.as_deref());
-            module.open(&thread).change(|thread| thread.mark(scope, reviewed, now()))
+            Some(module.store.get_mut(&thread)?.change(|thread| thread.mark(scope, reviewed, now())))
         });
-        Ok(i64::try_from(count).unwrap_or(i64::MAX))
+        Ok(i64::try_from(count.unwrap_or(0)).unwrap_or(i64::MAX))
     })
 }
 
@@ -79,7 +73,7 @@ fn mark_files<'e>(env: &'e Env, thread: Key, files: Value<'e>, raises: Value<'e>
             marks.insert(path, read::whole_number("observation", env.call(cdr, [file])?)?);
         }
         let raises = raises.is_not_nil();
-        elsewhere::open(env, &thread, &serde_json::Map::new())?;
+        load(env, &thread, serde_json::Map::new())?;
         let former = with_module(|module| {
             module.open(&thread).change(|thread| thread.mark_files(marks, raises, now()))
         });
@@ -254,7 +248,7 @@ struct ChosenFile {
 }
 
 impl Chosen {
-    fn add(&mut self, change: &Known, is_new: bool) {
+    fn add(&mut self, change: Known<'_>, is_new: bool) {
         let (path, next) = (&change.file.path, self.places.len());
         let place = *self.places.entry(path.clone()).or_insert(next);
         if place == self.files.len() && place < self.limit {
@@ -262,7 +256,7 @@ impl Chosen {
         }
         let Some(file) = self.files.get_mut(place) else { return };
         self.wanted.insert(change.id);
-        file.items.extend(change.items.iter().cloned());
+        file.items.extend(change.of.items.iter().cloned());
         if is_new {
             file.until = Some(change.id.0);
         }
@@ -276,60 +270,22 @@ fn net_files(env: &Env, thread: &Key, chosen: Chosen, project: &str) -> Result<V
         return Ok(Vec::new());
     }
     places.retain(|_, place| *place < files.len());
-    let history = with_module(|module| module.store.history(thread));
-    let changes = elsewhere::ask(env, move |_| {
-        Ok::<_, Error>(changes_of(places, &wanted, &history.work(Part::Whole, 0..u64::MAX)?))
-    })??;
-    let progress = Arc::new(Progress::default());
-    let (mut nets, count) = (HashMap::new(), files.len());
-    for (root, files) in by_file_system(&files, changes, project) {
-        let work = net_each(files, project.to_owned(), (nets.len(), count));
-        nets.extend(elsewhere::ask_at(env, &root, &progress, work)?);
-    }
-    let shown = files.into_iter().enumerate().map(|(place, ChosenFile { path, until, items })| {
-        let (reason, patch) = match nets.remove(&place).unwrap_or(Net::Nothing) {
+    let first = wanted.iter().map(|(number, _)| *number).min().unwrap_or(0);
+    let changes = changes_of(places, &wanted, &work_recorded(env, thread, Part::Whole, first..u64::MAX)?);
+    let count = files.len();
+    let shown = files.into_iter().zip(changes).enumerate().map(|(done, (file, changes))| {
+        let ChosenFile { path, until, items } = file;
+        let at = Path::new(project).join(&path);
+        let (name, project) = (path.clone(), project.to_owned());
+        let net = move |path: &Path| net_of(path, &name, &project, &changes);
+        let (reason, patch) = match ask_of(env, at, Some(done * 100 / count), net)? {
             Net::Nothing => (None, String::new()),
             Net::Difference(patch) => (None, patch),
             Net::Patches(reason, patch) => (Some(reason.as_str()), patch),
         };
-        ShownFile { path, patch, reason, until, items: items.into_iter().collect() }
+        Ok(ShownFile { path, patch, reason, until, items: items.into_iter().collect() })
     });
-    Ok(shown.collect())
-}
-
-/// A file at a place, by its name, with its changes.
-type PlacedFile = (usize, String, Vec<FileChanged>);
-
-/// The files of each file system, of which one may hang, by its root.
-fn by_file_system(
-    files: &[ChosenFile],
-    changes: Vec<Vec<FileChanged>>,
-    project: &str,
-) -> BTreeMap<PathBuf, Vec<PlacedFile>> {
-    let mut roots: BTreeMap<PathBuf, Vec<PlacedFile>> = BTreeMap::new();
-    for (place, (ChosenFile { path, .. }, changes)) in files.iter().zip(changes).enumerate() {
-        let root = mount_of(&Path::new(project).join(path));
-        roots.entry(root).or_default().push((place, path.clone(), changes));
-    }
-    roots
-}
-
-/// Work that finds the net difference of one file after the other, with their places. `before` of `all` files
-/// are done.
-fn net_each(
-    files: Vec<PlacedFile>,
-    project: String,
-    (before, all): (usize, usize),
-) -> impl FnMut(&Progress) -> Option<Vec<(usize, Net)>> + Send + 'static {
-    let (count, mut files) = (files.len(), files.into_iter());
-    let mut nets = Vec::with_capacity(count);
-    move |progress| {
-        if let Some((place, name, changes)) = files.next() {
-            nets.push((place, net_of(&name, &project, &changes)));
-            progress.set((before + nets.len(), all));
-        }
-        (nets.len() == count).then(|| std::mem::take(&mut nets))
-    }
+    shown.collect()
 }
 
 /// For each file, at its place, the changes from the first of those wanted on.
@@ -353,19 +309,18 @@ fn changes_of(
     changes
 }
 
-fn net_of(name: &str, project: &str, changes: &[FileChanged]) -> Net {
-    let text = text_of(name, project);
+fn net_of(path: &Path, name: &str, project: &str, changes: &[FileChanged]) -> Net {
+    let text = text_of(path, name, project);
     net(name, project, text.as_ref().map(Option::as_deref).map_err(|reason| *reason), changes)
 }
 
 /// The text of a file as it is now; none if it does not exist.
-fn text_of(name: &str, project: &str) -> std::result::Result<Option<String>, NotComposed> {
+fn text_of(path: &Path, name: &str, project: &str) -> std::result::Result<Option<String>, NotComposed> {
     // Names are those of the project's machine.
     if has_method(name) || has_method(project) {
         return Err(NotComposed::Elsewhere);
     }
-    let path = Path::new(project).join(name);
-    match file::read_text(&path, LARGEST_FILE as u64) {
+    match file::read_text(path, LARGEST_FILE as u64) {
         Ok(text) => Ok(Some(text)),
         Err(error) => match error.kind() {
             ErrorKind::NotFound => Ok(None),

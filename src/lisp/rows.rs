@@ -8,10 +8,10 @@ use emacs::{Env, Result, Value, defun};
 
 use super::read::{self, Id, Key};
 use super::shown::{self, ShownRevision};
-use super::threads::{replacements, with_thread};
+use super::threads::{replacements, with_span, with_thread};
 use super::{border, items, ser, serialized};
 use crate::events::work::Part;
-use crate::list::change::ChangeKind;
+use crate::journal::segments::Span;
 use crate::list::item::Item;
 use crate::thread::Thread;
 use crate::thread::revision::Revision;
@@ -20,7 +20,8 @@ use crate::thread::revision::Revision;
 #[defun]
 fn item_changes(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     border(env, || {
-        let (found, starts): (Vec<(Revision, Vec<_>)>, _) = with_thread(env, &thread, |thread| {
+        let span = |thread: &Thread| Span::Since(thread.times(&id.0).map_or(0, |times| times.created));
+        let (found, starts): (Vec<(Revision, Vec<_>)>, _) = with_span(env, &thread, span, |thread| {
             let of_item = |revision: &Revision| {
                 let changes = revision.changes_of(&id.0);
                 (!changes.is_empty()).then(|| (revision.clone(), changes))
@@ -38,19 +39,7 @@ fn item_changes(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
 #[defun]
 fn items_removed(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let gone: Vec<Arc<Item>> = with_thread(env, &thread, |thread| {
-            let was_begun = |item: &Item| thread.times(&item.id).is_some_and(|times| times.started.is_some());
-            let newest_first = thread.revisions().iter().rev();
-            let removed = newest_first.flat_map(|revision| revision.of_kind(ChangeKind::Removed).rev());
-            // Undo brings items back, and an item can be removed more than once.
-            let mut seen: HashSet<String> = thread.list().iter().map(|item| item.id.clone()).collect();
-            let mut gone: Vec<Arc<Item>> = removed
-                .filter_map(|change| change.previous_item.clone())
-                .filter(|item| was_begun(item) && seen.insert(item.id.clone()))
-                .collect();
-            gone.reverse();
-            gone
-        })?;
+        let gone = with_thread(env, &thread, Thread::removed)?;
         ser::to_lisp(env, &items::shown(&gone))
     })
 }
@@ -79,7 +68,8 @@ fn earlier_items<'e>(env: &'e Env, thread: Key, first: Value<'e>, last: Value<'e
     border(env, || {
         let first: u64 = read::whole_number("first", first)?;
         let last: u64 = read::whole_number("last", last)?;
-        let earlier = with_thread(env, &thread, |thread| thread.earlier_items(first, last))??;
+        let span = |_: &Thread| Span::Revisions(first, last);
+        let earlier = with_span(env, &thread, span, |thread| thread.earlier_items(first, last))??;
         ser::to_lisp(env, &items::shown(&earlier))
     })
 }

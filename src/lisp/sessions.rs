@@ -1,7 +1,7 @@
 //! What the hub tells of the sessions that are followed, as reports about their agents.
 
 use std::mem;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use super::hub::Followed;
 use super::reports::{Changed, waiting};
@@ -143,7 +143,7 @@ impl Module {
     pub(super) fn look_for_process(&self, id: SessionId) {
         let is_due = self.followed.followups.get(&id).is_some_and(|one| one.is_ready && !one.is_looked_for);
         if let Some(session) = is_due.then(|| self.followed.session(id)).flatten()
-            && self.has_thread(&session.key)
+            && self.store.is_used(&session.key)
             && self.followed.process_of(&session).is_none()
             && let Some(hub) = &self.followed.hub
         {
@@ -157,7 +157,7 @@ impl Module {
         if session.machine.as_ref().is_some_and(|machine| self.followed.silent.contains(machine)) {
             return None;
         }
-        let has_thread = self.has_thread(&session.key);
+        let has_thread = self.store.is_used(&session.key);
         let live = self.followed.process_of(&session).map(|process| (process.pid, word(process)));
         let followup = self.followed.followups.entry(id).or_default();
         let pid = followup.pid;
@@ -186,43 +186,7 @@ impl Module {
         // A process may work for a moment, as on /resume, in a session in which nothing was asked.
         let is_rest = matches!(report.what, What::Rest(_));
         let is_told = !is_rest || has_thread;
-        Some(self.report_late(&session.key, is_told.then_some(report)))
-    }
-
-    /// Whether a thread is in memory, left it or is being opened. This waits for no file.
-    fn has_thread(&self, key: &str) -> bool {
-        self.store.is_loaded(key) || self.store.is_resting(key)
-    }
-
-    /// Reports of a process. A thread that left memory is opened elsewhere, and follows the report then.
-    fn report_late(&mut self, key: &str, report: Option<Report>) -> Changed {
-        let last = self.reports.last(key, Source::Process).cloned();
-        let changed = self.report(key, Source::Process, report);
-        let report = self.reports.last(key, Source::Process);
-        let is_news = report.is_some_and(|report| last.is_none_or(|last| !report.is_same(&last)));
-        if is_news && self.store.is_resting(key) {
-            self.followed.late.insert(key.to_owned());
-        }
-        changed
-    }
-
-    /// Has the journals opened of threads that are yet to follow reports of processes; those whose journals are
-    /// open follow them. The hub rings for the others.
-    pub(super) fn follow_late(&mut self) -> Vec<Changed> {
-        let all = mem::take(&mut self.followed.late);
-        let mut left = all.clone();
-        self.are_ready(&mut left, Duration::ZERO);
-        let mut changes = Vec::new();
-        for key in all.difference(&left) {
-            let report = self.reports.last(key, Source::Process);
-            if report.is_some_and(|report| matches!(report.what, What::Rest(_))) && !self.has_thread(key) {
-                // Nothing was asked in the session.
-                self.reports.report(key, Source::Process, None);
-            }
-            changes.push(self.follow_reports(key));
-        }
-        self.followed.late.extend(left);
-        changes
+        Some(self.report(&session.key, Source::Process, is_told.then_some(report)))
     }
 
     /// Forgets that the journal of a thread tells of the end of its session, which has a live process.
@@ -338,79 +302,4 @@ impl Module {
 fn local_time(time: SystemTime) -> String {
     let zoned = jiff::Timestamp::try_from(time).map(|time| time.to_zoned(jiff::tz::TimeZone::system()));
     zoned.map_or_else(|_| "long ago".to_owned(), |zoned| zoned.strftime("%F %R").to_string())
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use std::fs;
-    use std::path::PathBuf;
-
-    use serde_json::Map;
-
-    use super::*;
-    use crate::agents::recorder::Recorder;
-    use crate::hub::Piece;
-    use crate::hub::apply::Applier;
-    use crate::journal::store::{Storage, Store};
-    use crate::wait::wait_until;
-
-    const KEY: &str = "claude:s";
-
-    /// A module that follows a session, whose thread has left memory, and the folder of its journals.
-    fn module() -> (Module, PathBuf) {
-        let name = format!("todo-write-sessions-{}-{:?}", std::process::id(), std::thread::current().id());
-        let folder = std::env::temp_dir().join(name);
-        let _ = fs::remove_dir_all(&folder);
-        let storage = Storage { folder: Some(folder.clone()), history_limit: 10, ..Storage::default() };
-        let mut module = Module { store: Store::new(storage), ..Module::default() };
-        let keys = (0..80).map(|number| format!("claude:{number}"));
-        for key in [KEY.to_owned()].into_iter().chain(keys) {
-            let thread = module.store.open(&key, Map::new(), 1);
-            thread.change(|thread| thread.end_turn("end of turn".into(), Ending::EndOfTurn, 2));
-        }
-        assert!(module.store.is_resting(KEY));
-        let mut applier = Applier::new(Recorder::new(None, None));
-        applier.add(&module.store, Piece { thread: Some(KEY.into()), ..Piece::default() });
-        module.followed.appliers.insert(1, applier);
-        (module, folder)
-    }
-
-    fn processes(module: &mut Module, live: &[&str], killed: &[&str]) -> Vec<Changed> {
-        let process = |status: &&str| Process {
-            pid: 7,
-            session: Some("s".into()),
-            status: Some((*status).into()),
-            ..Process::default()
-        };
-        let message = Message::Processes {
-            home: "/home".into(),
-            machine: None,
-            live: live.iter().map(process).collect(),
-            killed: killed.iter().map(|session| ((*session).into(), 7)).collect(),
-        };
-        match module.note(message) {
-            super::super::hub::Report::Processes(_, changes) => changes,
-            _ => unreachable!(),
-        }
-    }
-
-    #[test]
-    fn a_report_of_a_process_waits_for_no_journal() {
-        let (mut module, folder) = module();
-        module.report_ready(1, true);
-        let told = module.reports.last(KEY, Source::Transcript).map(|told| told.what.clone());
-        assert!(matches!(told, Some(What::Rest(Rest { ending: Some(Ending::EndOfTurn), .. }))), "{told:?}");
-        assert!(module.store.is_resting(KEY), "its journal was opened");
-        processes(&mut module, &["idle"], &[]);
-        // What the process says again is no reason to open it.
-        module.followed.late.clear();
-        processes(&mut module, &["idle"], &[]);
-        assert!(module.store.is_resting(KEY) && module.followed.late.is_empty());
-        processes(&mut module, &[], &["s"]);
-        assert!(module.store.is_resting(KEY));
-        wait_until("the journal", || !module.follow_late().is_empty());
-        assert_eq!(module.store.seen(KEY).unwrap().unwrap().ending(), Some(Ending::Killed));
-        fs::remove_dir_all(folder).unwrap();
-    }
 }

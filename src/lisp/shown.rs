@@ -18,14 +18,15 @@ use crate::error::Problem;
 use crate::events::Millis;
 use crate::events::observation::{Observation, Type};
 use crate::events::payload::{AllMetadata, Fields};
-use crate::events::session::{Cost, Goal, GoalState};
+use crate::events::session::{Goal, GoalState};
 use crate::list::change::{Change, ChangeKind, FieldNames};
 use crate::list::item::{Item, Status};
 use crate::list::untyped::UntypedItem;
 use crate::thread::activity::Ending;
 use crate::thread::clock::Times;
 use crate::thread::revision::{Revision, Stamp};
-use crate::thread::{Outcome, State, Thread};
+use crate::thread::summary::Summary;
+use crate::thread::{Outcome, State};
 
 /// An outcome, with the summary of the thread after the call and the store's warnings.
 #[derive(Serialize, Deserialize)]
@@ -57,9 +58,9 @@ pub(super) struct ShownOutcome<'o, Changes, Summary> {
 /// An outcome as Lisp has it.
 pub(super) fn outcome<'o>(
     outcome: &'o Outcome,
-    summary: Summary,
+    summary: ShownSummary,
     warnings: &'o [String],
-) -> Sparse<ShownOutcome<'o, ShownChanges<'o, ShownItem<'o>>, Summary>> {
+) -> Sparse<ShownOutcome<'o, ShownChanges<'o, ShownItem<'o>>, ShownSummary>> {
     let changes = outcome.changes.as_slice();
     Sparse(ShownOutcome {
         ok: outcome.ok,
@@ -78,16 +79,16 @@ pub(super) fn outcome<'o>(
     })
 }
 
-/// A summary of a thread, without its list.
+/// A summary of a thread as Lisp has it.
 #[derive(Serialize)]
-pub(super) struct Summary {
+pub(super) struct ShownSummary {
     revision: u64,
     completed: usize,
     yours: usize,
     count: String,
     #[serde(serialize_with = "as_item")]
     current: Option<Arc<Item>>,
-    state: Symbol<State>,
+    pub(super) state: Symbol<State>,
     total: usize,
     title: Option<String>,
     reason: Option<String>,
@@ -121,34 +122,30 @@ impl From<&Goal> for ShownGoal {
     }
 }
 
-impl Summary {
-    /// The current summary of a thread.
-    pub(super) fn of(thread: &Thread, is_unsaved: bool) -> Summary {
-        let (list, yours) = (thread.list(), thread.untold());
-        let completed = list.iter().filter(|item| !item.status.is_open()).count();
-        let total = list.len() - yours;
-        let context = thread.session().context();
+impl ShownSummary {
+    pub(super) fn of(summary: Summary, is_unsaved: bool) -> ShownSummary {
+        let Summary { completed, total, yours, .. } = summary;
         let count = match yours {
             0 => format!("{completed}/{total}"),
             yours => format!("{completed}/{total} + {yours} yours"),
         };
-        Summary {
-            revision: thread.revisions().last(),
+        ShownSummary {
+            revision: summary.revision,
             completed,
             yours,
             count,
-            current: thread.current().cloned(),
-            state: Symbol(thread.state()),
+            current: summary.current,
+            state: Symbol(summary.state),
             total,
-            title: thread.title().map(str::to_owned),
-            reason: thread.pause_reason().map(str::to_owned),
+            title: summary.title,
+            reason: summary.reason,
             unsaved: is_unsaved,
-            ending: Symbol(thread.ending()),
-            refused: thread.refused().map(str::to_owned),
-            goal: thread.session().goal().map(ShownGoal::from),
-            context: context.and_then(|context| context.percent()),
-            context_tokens: context.map(|context| context.tokens),
-            cost: thread.session().cost().map(Cost::to_string),
+            ending: Symbol(summary.ending),
+            refused: summary.refused,
+            goal: summary.goal.as_ref().map(ShownGoal::from),
+            context: summary.context,
+            context_tokens: summary.context_tokens,
+            cost: summary.cost,
         }
     }
 }

@@ -6,7 +6,8 @@ use serde_json::Map;
 
 use super::read::{self, Key};
 use super::ser::{self, Sparse, Symbol};
-use super::{border, elsewhere, now, serialized, with_module};
+use super::threads::load;
+use super::{border, now, serialized, with_module};
 use crate::events::observation::Phase;
 use crate::events::stream::{Context, StreamKind, token_context as context_of};
 use crate::thread::StreamEvent;
@@ -69,7 +70,7 @@ fn stream<'e>(
             trace_id: trace_id.as_deref(),
             session_id: session_id.as_deref(),
         };
-        elsewhere::open(env, &thread, &Map::new())?;
+        load(env, &thread, Map::new())?;
         let time = now();
         let (context, recorded) =
             with_module(|module| module.open(&thread).change(|thread| thread.stream(event, time)));
@@ -94,13 +95,11 @@ struct ShownEvent<'c> {
 fn stream_next<'e>(env: &'e Env, thread: Key, data: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let data = read::text("data", data)?;
-        elsewhere::wake(env, &thread)?;
         let taken = with_module(|module| {
-            module
-                .store
-                .get_mut(&thread)
-                .is_some_and(|thread| thread.change(|thread| thread.stream_next(&data)))
+            let plan = module.store.get_mut(&thread)?;
+            Some(plan.change_in_memory(|thread| thread.stream_next(&data)))
         });
+        let taken = taken.unwrap_or(false);
         Ok(taken.then(now))
     })
 }

@@ -1,7 +1,6 @@
 //! Lisp functions that read and change threads.
 
-use std::collections::HashSet;
-use std::path::Path;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,19 +11,38 @@ use serde_json::{Map, Value as Json};
 use super::items::{self, ShownItem};
 use super::read::{self, Id, Key, elements, wrong};
 use super::ser::{self, Sparse, Symbol, Vector};
-use super::shown::{self, ShownRevision, ShownTimes, Summary};
-use super::{Module, border, elsewhere, now, serialized, with_module};
+use super::shown::{self, ShownRevision, ShownSummary, ShownTimes};
+use super::{Module, border, now, serialized, with_module};
 use crate::agents::recorder::open_item_like;
-use crate::journal::kept;
+use crate::events::Millis;
+use crate::journal::segments::Span;
+use crate::journal::summary::KeptPlan;
 use crate::list::input;
 use crate::list::item::Item;
 use crate::list::raw::Raw;
 use crate::text::{is_blank, one_line};
 use crate::thread::clock::Times;
-use crate::thread::{CallName, Edit, HOST, Outcome, State, Thread, WriteOptions};
+use crate::thread::summary::Summary;
+use crate::thread::{Call, EMACS, Edit, HOST, Outcome, State, Thread, WriteOptions};
 
 emacs::use_symbols! {
     project => "todo-write--project"
+    emacs_lives => "todo-write--emacs-lives-p"
+}
+
+const UNSEEN: &str = "unseen";
+const REFUSED: &str = "refused";
+
+/// Finds out whether the Emacs lives that wrote a thread which was read just now.
+///
+/// # Errors
+/// Its journal cannot be read.
+fn settle(env: &Env, key: &str) -> Result<()> {
+    if let Some(emacs) = with_module(|module| module.store.unsettled(key))? {
+        let lives = env.call(emacs_lives, (emacs,))?.is_not_nil();
+        with_module(|module| module.store.settle(key, lives));
+    }
+    Ok(())
 }
 
 /// Calls `work` with a thread, which is empty if it does not exist.
@@ -32,26 +50,43 @@ emacs::use_symbols! {
 /// # Errors
 /// Its journal cannot be read.
 pub(super) fn with_thread<T>(env: &Env, key: &str, work: impl FnOnce(&Thread) -> T) -> Result<T> {
-    elsewhere::read(env, key)?;
-    with_module(|module| match module.store.seen(key)? {
+    settle(env, key)?;
+    with_module(|module| match module.store.get(key)? {
         Some(thread) => Ok(work(thread)),
         None => Ok(work(&Thread::new(key, Map::new(), 1))),
     })
 }
 
+/// As [`with_thread`], with a thread that has all that its journal has of a span.
+pub(super) fn with_span<T>(
+    env: &Env,
+    key: &str,
+    span: impl FnOnce(&Thread) -> Span,
+    work: impl FnOnce(&Thread) -> T,
+) -> Result<T> {
+    let span = with_thread(env, key, span)?;
+    let mut work = Some(work);
+    let found = with_module(|module| {
+        module.store.with_span(key, span, |thread| work.take().map(|work| work(thread)))
+    })?;
+    Ok(match (found.flatten(), work) {
+        (Some(value), _) => value,
+        (None, Some(work)) => work(&Thread::new(key, Map::new(), 1)),
+        (None, None) => unreachable!("it has a value"),
+    })
+}
+
 /// The summary of a thread, which is empty if it does not exist.
-pub(super) fn summary_of(env: &Env, key: &str) -> Result<Summary> {
+pub(super) fn summary_of(env: &Env, key: &str) -> Result<ShownSummary> {
     let is_unsaved = with_module(|module| module.store.unsaved().any(|unsaved| unsaved == key));
-    with_thread(env, key, |thread| Summary::of(thread, is_unsaved))
+    with_thread(env, key, |thread| ShownSummary::of(Summary::of(thread), is_unsaved))
 }
 
 /// Loads or creates a thread that is not in memory. Lisp determines the project of a new one.
 pub(super) fn load(env: &Env, key: &str, mut about: Map<String, Json>) -> Result<()> {
-    elsewhere::open(env, key, &about)?;
-    if with_module(|module| module.store.is_loaded(key)) {
-        return Ok(());
-    }
-    if !about.contains_key("project") {
+    settle(env, key)?;
+    let is_new = with_module(|module| !module.store.is_used(key) && !module.store.exists(key));
+    if is_new && !about.contains_key("project") {
         let root = read::text("project", env.call(project, [])?)?;
         about.insert("project".into(), root.into());
     }
@@ -59,6 +94,11 @@ pub(super) fn load(env: &Env, key: &str, mut about: Map<String, Json>) -> Result
         module.store.open(key, about, now());
     });
     Ok(())
+}
+
+/// Loads a thread that has a journal.
+pub(super) fn wake(env: &Env, key: &str) -> Result<()> {
+    if with_module(|module| module.store.exists(key)) { load(env, key, Map::new()) } else { Ok(()) }
 }
 
 /// Load THREAD from its journal, or create it, unless it is in memory.
@@ -99,7 +139,7 @@ fn change<'e>(
     let (outcome, summary, warnings) = with_module(|module| {
         let outcome = work(module)?;
         let thread = module.open(key);
-        let summary = Summary::of(thread, thread.is_unsaved());
+        let summary = ShownSummary::of(Summary::of(thread), thread.is_unsaved());
         Ok::<_, emacs::Error>((outcome, summary, module.store.take_warnings()))
     })?;
     ser::to_lisp(env, &shown::outcome(&outcome, summary, &warnings))
@@ -118,8 +158,11 @@ fn write<'e>(
     border(env, || {
         let source = read::name("source", source)?;
         let is_unanswered = unanswered.is_not_nil();
-        let call = read::optional("call", call, call_name)?;
+        let call = read::optional("call", call, read_call)?;
         change(env, &thread, |module| {
+            if let Some(outcome) = call.as_ref().and_then(|call| module.open(&thread).answered(call, now())) {
+                return Ok(outcome);
+            }
             let options = &module.settings.input;
             let plan = match &input {
                 Raw::Text(text) => input::read_text(text, options),
@@ -140,9 +183,24 @@ fn write<'e>(
     })
 }
 
-/// The name of a call: a string, its id, or another value if no one told that.
-fn call_name(_: &str, value: Value<'_>) -> Result<CallName> {
-    Ok(value.into_rust().map_or(CallName::Unknown, CallName::Id))
+/// Note that CALL of THREAD, a plist as for `todo-write-plan-write', was answered with TEXT.
+#[defun]
+fn note_answer<'e>(env: &'e Env, thread: Key, call: Value<'e>, text: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let (call, text) = (read_call("call", call)?, read::text("text", text)?);
+        with_module(|module| {
+            module.open(&thread).change(|thread| thread.note_call(call, &text, now()));
+        });
+        Ok(())
+    })
+}
+
+/// Reads a call, a plist or t.
+fn read_call(what: &str, value: Value<'_>) -> Result<Call> {
+    match read::json(what, value)? {
+        Json::Bool(true) => Ok(Call::default()),
+        fields => Ok(serde_json::from_value(fields).map_err(|_| wrong(what, value, "a plist"))?),
+    }
 }
 
 /// See `todo-write-edit'.
@@ -214,24 +272,18 @@ struct Paused {
 fn pause<'e>(env: &'e Env, thread: Key, reason: Value<'e>) -> Result<Value<'e>> {
     serialized(env, || {
         let reason = read::optional("reason", reason, read::text)?;
-        if reason.is_some() {
-            elsewhere::wake(env, &thread)?;
-        } else {
-            elsewhere::open(env, &thread, &Map::new())?;
+        if reason.is_none() {
+            wake(env, &thread)?;
         }
-        elsewhere::read(env, &thread)?;
-        let (before, after, warnings) = with_module(|module| {
-            let before = module.state(&thread)?;
-            let found = if reason.is_some() {
-                module.store.get_mut(&thread)
-            } else {
+        let before = with_thread(env, &thread, Thread::state)?;
+        let (after, warnings) = with_module(|module| {
+            if reason.is_none() {
                 module.reports.note_write(&thread);
-                module.store.open_loaded(&thread, now())
-            };
-            if let Some(thread) = found {
+            }
+            if let Some(thread) = module.store.get_mut(&thread) {
                 thread.change(|thread| thread.set_paused(reason, now()));
             }
-            Ok::<_, emacs::Error>((before, module.state(&thread)?, module.store.take_warnings()))
+            Ok::<_, emacs::Error>((module.state(&thread)?, module.store.take_warnings()))
         })?;
         Ok(Paused { state: Symbol(after), changed: before != after, warnings })
     })
@@ -248,7 +300,11 @@ fn state(env: &Env, thread: Key) -> Result<Value<'_>> {
 fn items<'e>(env: &'e Env, thread: Key, revision: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let revision: Option<u64> = read::optional("revision", revision, read::whole_number)?;
-        let list = with_thread(env, &thread, |thread| match revision {
+        let span = |thread: &Thread| {
+            let revision = revision.unwrap_or(thread.revisions().last());
+            Span::Revisions(revision, revision)
+        };
+        let list = with_span(env, &thread, span, |thread| match revision {
             Some(revision) => thread.list_at(revision),
             None => Ok(thread.list().clone()),
         })??;
@@ -293,8 +349,8 @@ fn untold_edits(env: &Env, thread: Key) -> Result<Value<'_>> {
 #[defun]
 fn take_untold(env: &Env, thread: Key) -> Result<Value<'_>> {
     serialized(env, || {
-        elsewhere::open(env, &thread, &Map::new())?;
-        Ok(with_module(|module| Some(module.store.open_loaded(&thread, now())?.change(Thread::take_untold))))
+        wake(env, &thread)?;
+        Ok(with_module(|module| Some(module.store.get_mut(&thread)?.change(Thread::take_untold))))
     })
 }
 
@@ -332,6 +388,27 @@ fn spent(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     border(env, || with_thread(env, &thread, |thread| thread.times(&id.0).map(|times| times.spent(now()))))
 }
 
+/// Keep in the journal of THREAD what its user has not seen of its agent.
+///
+/// UNSEEN is non-nil for its result, and REFUSED is the number of its refused calls.
+#[defun]
+fn keep_unseen<'e>(env: &'e Env, thread: Key, unseen: Value<'e>, refused: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let unseen = if unseen.is_not_nil() { true.into() } else { Json::Null };
+        let refused: usize = read::whole_number("refused", refused)?;
+        let refused = if refused > 0 { refused.into() } else { Json::Null };
+        with_module(|module| {
+            if let Some(plan) = module.store.get_mut(&thread) {
+                plan.change(|thread| {
+                    thread.describe(UNSEEN, unseen, now());
+                    thread.describe(REFUSED, refused, now());
+                });
+            }
+        });
+        Ok(())
+    })
+}
+
 /// Try again to save the threads that could not be saved.
 ///
 /// The value is a cons of two lists of keys: of the threads that are saved now, and of those that still
@@ -341,10 +418,7 @@ fn save_again(env: &Env) -> Result<Value<'_>> {
     serialized(env, || {
         let mut saved: Vec<String> =
             with_module(|module| module.store.unsaved().map(str::to_owned).collect());
-        for key in &saved {
-            elsewhere::open(env, key, &Map::new())?;
-        }
-        let unsaved = with_module(|module| module.store.save_again(now()));
+        let unsaved = with_module(|module| module.store.save_again());
         saved.retain(|key| !unsaved.contains(key));
         Ok((saved, unsaved))
     })
@@ -358,16 +432,19 @@ fn summary(env: &Env, thread: Key) -> Result<Value<'_>> {
 
 /// The revisions that begin a list in place of another one.
 pub(super) fn replacements(thread: &Thread) -> HashSet<u64> {
-    thread.list_starts().into_iter().skip(1).collect()
+    thread.revisions().lists().iter().skip(1).map(|(first, _)| *first).collect()
 }
 
 /// See `todo-write-revisions'.
 #[defun]
 fn revisions(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let (revisions, starts): (Vec<_>, _) = with_thread(env, &thread, |thread| {
-            (thread.revisions().iter().cloned().collect(), replacements(thread))
-        })?;
+        let (revisions, starts): (Vec<_>, _) = with_span(
+            env,
+            &thread,
+            |_| Span::WHOLE,
+            |thread| (thread.revisions().iter().cloned().collect(), replacements(thread)),
+        )?;
         let shown = revisions.iter().map(|revision| ShownRevision::of(revision, &starts));
         ser::to_lisp(env, &shown.collect::<Vec<_>>())
     })
@@ -377,8 +454,9 @@ fn revisions(env: &Env, thread: Key) -> Result<Value<'_>> {
 #[defun]
 fn changes_between<'e>(env: &'e Env, thread: Key, a: Value<'e>, b: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let (a, b) = (read::whole_number("revision", a)?, read::whole_number("revision", b)?);
-        let changes = with_thread(env, &thread, |thread| thread.changes_between(a, b))??;
+        let [a, b]: [u64; 2] = [read::whole_number("revision", a)?, read::whole_number("revision", b)?];
+        let span = |_: &Thread| Span::Revisions(a.min(b), a.max(b));
+        let changes = with_span(env, &thread, span, |thread| thread.changes_between(a, b))??;
         shown::changes_by_kind::<_, ShownItem<'_>>(env, &changes, &[], now())
     })
 }
@@ -386,19 +464,22 @@ fn changes_between<'e>(env: &'e Env, thread: Key, a: Value<'e>, b: Value<'e>) ->
 /// Return t if THREAD is in memory or has a journal.
 #[defun]
 fn exists(env: &Env, thread: Key) -> Result<Value<'_>> {
+    border(env, || Ok(with_module(|module| module.store.exists(&thread)).then_some(true)))
+}
+
+/// Take what other Emacsen changed of THREAD.
+#[defun]
+fn refresh(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let is_loaded = with_module(|module| module.store.is_loaded(&thread));
-        let key = thread.to_string();
-        let has_journal =
-            move |folder: Option<&Path>| folder.is_some_and(|folder| kept::has_journal(folder, &key));
-        Ok((is_loaded || elsewhere::ask(env, has_journal)?).then_some(true))
+        with_module(|module| module.store.refresh(&thread));
+        Ok(())
     })
 }
 
-/// Return t if THREAD is in memory.
+/// Return t if this Emacs uses THREAD.
 #[defun]
 fn loaded_p(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || Ok(with_module(|module| module.store.is_loaded(&thread)).then_some(true)))
+    border(env, || Ok(with_module(|module| module.store.is_used(&thread)).then_some(true)))
 }
 
 /// See `todo-write-threads-loaded'.
@@ -411,10 +492,58 @@ fn loaded(env: &Env) -> Result<Value<'_>> {
     })
 }
 
-/// See `todo-write-threads-kept'.
+/// A plan that has a journal.
+#[derive(Serialize)]
+struct ShownKept {
+    key: String,
+    about: Map<String, Json>,
+    modified: Millis,
+    name: Option<String>,
+    new: usize,
+    plan: Sparse<ShownSummary>,
+}
+
+/// Return the plans that have a journal, newest first, as for `todo-write-threads-kept'.
+///
+/// The value is a cons.  Its cdr is the number of those of which an old state is shown, since at most MOST
+/// journals are read; the others tell in a small file what is shown of them.
 #[defun]
-fn kept(env: &Env) -> Result<Value<'_>> {
-    serialized(env, || elsewhere::ask(env, |folder| folder.map(kept::saved_threads).unwrap_or_default()))
+fn kept<'e>(env: &'e Env, most: Value<'e>) -> Result<Value<'e>> {
+    serialized(env, || {
+        let most = read::whole_number("most", most)?;
+        let (mut kept, old) = with_module(|module| module.store.kept(most));
+        let own = with_module(|module| module.settings.storage.emacs.clone());
+        let mut lives: HashMap<Option<String>, bool> = HashMap::from([(None, false), (own, true)]);
+        for plan in kept.iter_mut().filter(|plan| plan.summary.state == State::Active) {
+            let emacs = plan.about.get(EMACS).and_then(Json::as_str).map(str::to_owned);
+            if let (Some(name), None) = (&emacs, lives.get(&emacs)) {
+                let one_lives = env.call(emacs_lives, (name,))?.is_not_nil();
+                lives.insert(emacs.clone(), one_lives);
+            }
+            if lives.get(&emacs) == Some(&false) {
+                plan.summary.end_process();
+            }
+        }
+        let shown =
+            kept.into_iter().map(|KeptPlan { key, about, modified, mut summary, new, .. }| ShownKept {
+                name: summary.prompt.take(),
+                new,
+                plan: Sparse(ShownSummary::of(summary, false)),
+                key,
+                about,
+                modified,
+            });
+        Ok((shown.collect::<Vec<_>>(), old))
+    })
+}
+
+/// Write what lists show of plans to small files, so that they need no journals.
+#[defun]
+fn summarize(env: &Env) -> Result<Value<'_>> {
+    border(env, || {
+        with_module(|module| module.store.summarize());
+        Ok(())
+    })
 }
 
 /// See `todo-write-children'.
@@ -456,36 +585,23 @@ fn current<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
 #[defun]
 fn forget(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        elsewhere::wake(env, &thread)?;
-        let deletion = with_module(|module| module.store.deletion(&thread));
-        elsewhere::ask(env, |_| deletion.run())??;
         with_module(|module| {
+            module.store.forget(&thread)?;
             module.reports.forget(&thread);
-            module.store.remove(&thread);
-        });
-        Ok(())
+            Ok(())
+        })
     })
 }
 
 /// Delete journals older than DAYS, and all but the newest COUNT; return the number deleted.
 ///
-/// Nil is no limit.  Journals of threads in memory stay.  If LATER is non-nil, return nil at once, and
-/// delete them soon.
+/// Nil is no limit.  Journals of threads in memory stay.
 #[defun]
-fn prune<'e>(env: &'e Env, days: Value<'e>, count: Value<'e>, later: Value<'e>) -> Result<Value<'e>> {
+fn prune<'e>(env: &'e Env, days: Value<'e>, count: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let days: Option<u32> = read::optional("days", days, read::whole_number)?;
         let count: Option<usize> = read::optional("count", count, read::whole_number)?;
         let age = days.map(|days| Duration::from_secs(u64::from(days) * 86_400));
-        let in_memory = with_module(|module| module.store.keys());
-        if later.is_not_nil() {
-            // A file that cannot be deleted now is an error of `todo-write-prune'.
-            elsewhere::begin(move |folder| drop(kept::prune(folder, age, count, &in_memory)));
-            return Ok(None);
-        }
-        let deleted = elsewhere::ask(env, move |folder| {
-            folder.map_or(Ok(0), |folder| kept::prune(folder, age, count, &in_memory))
-        })??;
-        Ok(Some(deleted))
+        Ok(with_module(|module| module.store.prune(age, count))?)
     })
 }

@@ -17,7 +17,7 @@ use crate::events::Millis;
 fn transcript_describe<'e>(env: &'e Env, file: Value<'e>) -> Result<Value<'e>> {
     serialized(env, || {
         let file = PathBuf::from(read::text("transcript", file)?);
-        Ok(ask_of(env, file, describe)?.map(ShownDescription::from))
+        Ok(ask_of(env, file, None, describe)?.map(ShownDescription::from))
     })
 }
 
@@ -26,7 +26,7 @@ fn transcript_describe<'e>(env: &'e Env, file: Value<'e>) -> Result<Value<'e>> {
 fn session_began_in<'e>(env: &'e Env, home: Value<'e>, id: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let (home, id) = (PathBuf::from(read::text("home", home)?), read::text("id", id)?);
-        ask_of(env, home, move |home| describe(&transcript_of(home, &id)?)?.folder)
+        ask_of(env, home, None, move |home| describe(&transcript_of(home, &id)?)?.folder)
     })
 }
 

@@ -1,18 +1,26 @@
 //! Lisp functions on the work of agents.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use emacs::{Env, FromLisp, IntoLisp, Result, Value, defun};
 use serde::{Deserialize, Serialize};
 
 use super::read::{self, Key};
 use super::ser::Symbol;
-use super::threads::with_thread;
-use super::{border, elsewhere, guarded, serialized, with_module};
-use crate::error::Error;
+use super::threads::{with_span, with_thread};
+use super::{border, guarded, serialized, with_module};
 use crate::events::Millis;
 use crate::events::marks::Scope;
+use crate::events::observation::Observation;
 use crate::events::turns::{Commit, Ending, Turn};
-use crate::events::work::{CommandWork, FileWork, Part, Tokens, Work, recorded_patches, runs_commands};
-use crate::thread::Thread;
+use crate::events::work::{
+    CommandWork, FileWork, Part, Tokens, Work, WorkSums, belongs, recorded_patches, runs_commands,
+};
+use crate::journal::segments::Span;
+use crate::thread::record::Record;
+use crate::thread::{Thread, first_line};
+use crate::wire::is_default;
 
 emacs::use_symbols! { outside whole_turn => "turn" }
 emacs::use_functions! { car cdr }
@@ -27,6 +35,10 @@ pub(super) struct PartId {
 }
 
 impl PartId {
+    fn whole(turn: Option<usize>) -> PartId {
+        PartId { item: None, is_outside: false, turn }
+    }
+
     fn part(&self) -> Part<'_> {
         if self.is_outside { Part::Outside } else { self.item.as_deref().map_or(Part::Whole, Part::Item) }
     }
@@ -36,12 +48,13 @@ impl PartId {
         Scope { part: self.part(), turn: self.turn, path, numbers: (0, u64::MAX) }
     }
 
-    /// The work of the part in a thread.
-    fn of<'t>(&self, thread: &'t Thread) -> Option<&'t Work> {
-        match self.turn {
-            Some(turn) => thread.work_in_turn(turn, self.part()),
-            None => thread.work(self.part()),
-        }
+    /// The work of the part.
+    fn of(&self, sums: &WorkSums, has_tokens: bool) -> Option<ShownWork> {
+        let work = match self.turn {
+            Some(turn) => sums.in_turn(turn, self.part()),
+            None => sums.get(self.part()),
+        };
+        work.map(|work| ShownWork::of(work, has_tokens))
     }
 }
 
@@ -68,7 +81,7 @@ impl FromLisp<'_> for PartId {
 fn refused<'e>(env: &'e Env, thread: Key, time: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let time: Millis = read::whole_number("time", time)?;
-        with_thread(env, &thread, |thread| thread.refused_after(time))
+        with_span(env, &thread, Span::newest, |thread| thread.refused_after(time))
     })
 }
 
@@ -82,31 +95,50 @@ fn runs_commands_p<'e>(env: &'e Env, name: Value<'e>) -> Result<Value<'e>> {
 #[defun]
 fn work(env: &Env, thread: Key, id: PartId) -> Result<Value<'_>> {
     serialized(env, || {
-        elsewhere::read(env, &thread)?;
-        with_module(|module| {
-            let Some(thread) = module.store.seen(&thread)? else { return Ok(None) };
-            let Some(work) = id.of(thread) else { return Ok(None) };
+        let (known, has_tokens) = with_thread(env, &thread, |thread| {
             let has_tokens = thread.work_sums().has_tokens(id.part());
-            Ok(Some(ShownWork::of(work, has_tokens)))
-        })
+            let is_known = !thread.has_forgotten(id.turn, id.part());
+            (is_known.then(|| id.of(thread.work_sums(), has_tokens)), has_tokens)
+        })?;
+        match known {
+            Some(work) => Ok(work),
+            None => Ok(id.of(&recorded_sums(env, &thread, id.turn)?, has_tokens)),
+        }
     })
+}
+
+/// The sums of the recorded work, at least of the turn with this index.
+fn recorded_sums(env: &Env, thread: &Key, turn: Option<usize>) -> Result<WorkSums> {
+    let numbers = with_thread(env, thread, |thread| match turn {
+        // The figures of a response may be corrected in the next turn.
+        Some(turn) => thread.all_turns().numbers(turn.saturating_sub(1), turn.saturating_add(1)),
+        None => 0..u64::MAX,
+    })?;
+    let found = work_recorded(env, thread, Part::Whole, numbers)?;
+    with_thread(env, thread, |thread| WorkSums::of(&found, thread.all_turns()))
 }
 
 /// See `todo-write-turns'.
 #[defun]
 fn turns(env: &Env, thread: Key) -> Result<Value<'_>> {
     serialized(env, || {
+        let has_forgotten = with_thread(env, &thread, |thread| thread.has_forgotten(Some(0), Part::Whole))?;
+        let recorded = if has_forgotten { Some(recorded_sums(env, &thread, None)?) } else { None };
         with_thread(env, &thread, |thread| {
             let has_tokens = thread.work_sums().has_tokens(Part::Whole);
+            let sums_of = |turn| {
+                let is_forgotten = thread.has_forgotten(Some(turn), Part::Whole);
+                recorded.as_ref().filter(|_| is_forgotten).unwrap_or(thread.work_sums())
+            };
             let turns = thread.turns().iter().enumerate().map(|(place, turn)| ShownTurn {
                 prompt: turn.prompt.clone(),
                 said: turn.said.clone(),
                 began: turn.began,
                 ended: turn.ended,
                 ending: Symbol(turn.ending),
-                items: turn.items.clone(),
+                items: turn.items(),
                 commits: turn.commits.clone(),
-                work: thread.work_in_turn(place, Part::Whole).map(|work| ShownWork::of(work, has_tokens)),
+                work: PartId::whole(Some(place)).of(sums_of(place), has_tokens),
             });
             turns.collect::<Vec<_>>()
         })
@@ -136,10 +168,7 @@ fn turn_headings<'e>(env: &'e Env, thread: Key, most: Value<'e>) -> Result<Value
 #[defun]
 fn first_prompt(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let prompt = with_thread(env, &thread, |thread| {
-            let mut lines = thread.turns().iter().filter_map(|turn| turn.prompt.as_deref()).map(line);
-            lines.find(|line| !line.is_empty())
-        })?;
+        let prompt = with_thread(env, &thread, |thread| thread.first_prompt())?;
         prompt.into_lisp(env)
     })
 }
@@ -166,37 +195,26 @@ struct Heading {
 
 impl Heading {
     fn of(thread: &Thread, place: usize, turn: &Turn) -> Heading {
-        let work = thread.work_in_turn(place, Part::Whole);
-        let aside = thread.work_in_turn(place, Part::Outside);
-        let figures = |figure: fn(&Work) -> u64| work.map_or(0, figure);
+        let [added, removed, failed, refused, aside] = thread.work_sums().figures(place);
         Heading {
             turn: place + 1,
-            prompt: turn.prompt.as_deref().map(line),
-            said: turn.said.as_deref().map(line),
+            prompt: turn.prompt.as_deref().map(first_line),
+            said: turn.said.as_deref().map(first_line),
             began: turn.began,
             ended: turn.ended,
             ending: Symbol(turn.ending),
-            items: turn.items.clone(),
+            items: turn.items(),
             completed: turn.completed(),
-            added: figures(|work| work.added),
-            removed: figures(|work| work.removed),
-            failed: figures(|work| work.commands.failed),
-            refused: figures(|work| work.refused),
+            added,
+            removed,
+            failed,
+            refused,
             commits: turn.commits.len(),
             commit: turn.commits.last().map(|commit| commit.id.clone()),
-            outside: aside.is_some_and(|work| work.edits > 0 || work.commands.run > 0),
+            outside: aside > 0,
         }
     }
 }
-
-/// The first line of a text that is not blank, or as much of it as a screen shows.
-fn line(text: &str) -> String {
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    line.chars().take(LINE).collect()
-}
-
-/// The number of characters of a line that are shown at most.
-const LINE: usize = 300;
 
 /// A turn as Lisp has it.
 #[derive(Serialize)]
@@ -221,11 +239,11 @@ pub(super) struct ShownWork {
     models: Vec<String>,
     #[serde(default)]
     shared: bool,
-    #[serde(default, rename = "sharedWith", skip_serializing_if = "is_zero")]
+    #[serde(default, rename = "sharedWith", skip_serializing_if = "is_default")]
     shared_with: u64,
     #[serde(default, rename = "moreFiles", skip_serializing_if = "std::ops::Not::not")]
     more_files: bool,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     refused: u64,
     added: u64,
     removed: u64,
@@ -233,11 +251,6 @@ pub(super) struct ShownWork {
     responses: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tokens: Option<ShownTokens>,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // Serde passes a reference.
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// The tokens of [`ShownWork`].
@@ -273,24 +286,48 @@ impl ShownWork {
     }
 }
 
+/// The observations of work in a part of a thread, oldest first. They were recorded, or sent out, with one of
+/// `numbers`.
+///
+/// # Errors
+/// The journal cannot be read.
+pub(super) fn work_recorded(
+    env: &Env,
+    thread: &str,
+    part: Part<'_>,
+    numbers: Range<u64>,
+) -> Result<Vec<Arc<Observation>>> {
+    let is_of = |one: &Arc<Observation>| {
+        belongs(one, part) && numbers.contains(&one.payload.metadata.of_call.unwrap_or(one.number))
+    };
+    // The work of a subagent may come after the turn in which it was sent out.
+    let span = Span::Observations(numbers.start.max(1), u64::MAX);
+    let in_memory = with_thread(env, thread, |thread| {
+        let found = thread.observations().reported().filter(|one| is_of(one)).cloned();
+        span.within(thread).is_in(thread).then(|| found.collect())
+    })?;
+    if let Some(found) = in_memory {
+        return Ok(found);
+    }
+    let records = with_module(|module| module.store.records_of(thread, &span))?;
+    let observed = records.into_iter().filter_map(|record| match record {
+        Record::Observation(observation) => Some(observation),
+        _ => None,
+    });
+    Ok(observed.filter(is_of).collect())
+}
+
 /// See `todo-write-plan-patches'.
 #[defun]
 fn patches<'e>(env: &'e Env, thread: Key, id: PartId, path: Value<'e>) -> Result<Value<'e>> {
     serialized(env, || {
         let path = read::optional("path", path, read::text)?;
-        elsewhere::read(env, &thread)?;
-        let history = with_module(|module| module.store.history(&thread));
-        let numbers = match id.turn {
-            Some(turn) => {
-                with_thread(env, &thread, |thread| thread.numbers_of_turn(turn))?.unwrap_or_default()
-            }
+        let numbers = with_thread(env, &thread, |thread| match id.turn {
+            Some(turn) => thread.all_turns().numbers(turn, turn),
             None => 0..u64::MAX,
-        };
-        Ok(elsewhere::ask(env, move |_| {
-            let found = history.work(id.part(), numbers)?;
-            let patches = recorded_patches(&found, path.as_deref());
-            let owned = patches.map(|(path, patch)| (path.to_owned(), patch.to_owned()));
-            Ok::<_, Error>(owned.collect::<Vec<_>>())
-        })??)
+        })?;
+        let found = work_recorded(env, &thread, id.part(), numbers)?;
+        let patches = recorded_patches(&found, path.as_deref());
+        Ok(patches.map(|(path, patch)| (path.to_owned(), patch.to_owned())).collect::<Vec<_>>())
     })
 }

@@ -8,6 +8,9 @@ use crate::events::Millis;
 pub use crate::events::turns::Ending;
 use crate::wire::wire_names;
 
+/// Why a plan is paused if the Emacs that wrote it has ended.
+pub(crate) const PROCESS_ENDED: &str = "the session that wrote this list has ended";
+
 wire_names! {
     /// What the agent does. The time of items runs only while it works.
     #[derive(Default)]
@@ -106,6 +109,11 @@ impl Thread {
         if activity != self.activity {
             self.make(Record::State { timestamp: now, activity });
         }
+    }
+
+    /// Records what the agent does as it is known here, which no journal has.
+    pub(crate) fn record_activity(&mut self, now: Millis) {
+        self.make(Record::State { timestamp: now, activity: self.activity.clone() });
     }
 
     pub(super) fn apply_activity(&mut self, activity: &AgentActivity, now: Millis) {

@@ -120,16 +120,9 @@ impl Thread {
     }
 
     fn answer_user(&mut self, list: List, stamp: Stamp, next_id: u64) -> Outcome {
-        let (number, known) = (self.revisions.last() + 1, self.agent.known);
-        let made = RevisionRecord {
-            number,
-            stamp,
-            changes: Vec::new(),
-            next_id,
-            known,
-            sent: None,
-            unanswered: false,
-        };
+        let (number, changes) = (self.revisions.last() + 1, Vec::new());
+        let made =
+            RevisionRecord { number, stamp, changes, next_id, known: 0, sent: None, unanswered: false };
         let notices = left_blockers(self.list(), &list);
         let outcome = self.revise(list, made, &HashSet::new());
         let mut outcome = Outcome { notices, ..outcome };

@@ -1,5 +1,6 @@
 //! Observations of a thread: those derived from revisions, and those reported by the host.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -16,14 +17,13 @@ use crate::list::item::{Item, List, Status};
 use crate::thread::record::Record;
 
 /// Maximum number of calls that start subagents.
-const MANY_MOMENTS: usize = 4_096;
+const MOST_MOMENTS: usize = 256;
 
 impl Thread {
     /// Records an observation and returns it.
     pub fn observe(&mut self, payload: Payload, details: Details, now: Millis) -> Arc<Observation> {
-        let list = details.line.and_then(|time| self.list_at_line(time));
-        let list = list.as_ref().unwrap_or(self.list());
-        let observation = self.observation(payload, details, list, now);
+        let list = details.line.map_or(Cow::Borrowed(self.list()), |time| self.list_at_line(time));
+        let observation = self.observation(payload, details, &list, now);
         self.make(Record::Observation(Arc::clone(&observation)));
         observation
     }
@@ -79,16 +79,15 @@ impl Thread {
         let in_progress = if is_prompt { self.in_progress() } else { Vec::new() };
         let turn = self.turns.add(&observation, in_progress);
         self.work.add(&observation, turn);
+        self.work.forget_turns();
         self.review.add(&observation, turn);
         self.comments.note(&observation);
         if let (Fields::ToolCall(call), Some(items)) = (fields, &metadata.items)
             && let Some(call) = &call.call_id
         {
-            if self.moments.len() == MANY_MOMENTS {
-                self.moments.clear();
-            }
             let moment = Moment { items: items.clone(), number: observation.number };
-            self.moments.insert(call.clone(), moment);
+            self.moments.push_back((call.clone(), moment));
+            self.moments.drain(..self.moments.len().saturating_sub(MOST_MOMENTS));
         }
         self.observations.push(observation);
     }
@@ -118,9 +117,9 @@ impl Thread {
         in_progress(self.list())
     }
 
-    /// The ids of the items in progress at a line of that time after the last one that was read.
-    pub(crate) fn in_progress_at_line(&mut self, time: Millis) -> Vec<String> {
-        self.list_at_line(time).map_or_else(|| self.in_progress(), |list| in_progress(&list))
+    /// The ids of the items in progress at a line of that time.
+    pub(crate) fn in_progress_at_line(&self, time: Millis) -> Vec<String> {
+        in_progress(&self.list_at_line(time))
     }
 
     /// Creates an observation with the phase and step of a list.
@@ -235,10 +234,175 @@ fn status_change(change: &Change<Arc<Item>>) -> Option<StatusChange> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
-    use serde_json::Map;
+    use std::fmt::Debug;
+
+    use proptest::prelude::*;
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
+    use serde_json::{Map, Value, json};
 
     use super::*;
+    use crate::events::marks::Scope;
+    use crate::events::work::{Part, WorkSums};
+    use crate::list::input::{Options, read_text};
+    use crate::thread::WriteOptions;
+    use crate::thread::activity::Activity;
+    use std::ops::Range;
+
+    const ITEMS: [&str; 5] = ["Dig", "Rake", "Sow", "Water", "Weed"];
+
+    /// Writes the list, of which the task `current` is in progress and those before it are completed.
+    fn write(thread: &mut Thread, list: usize, current: usize, now: Millis) {
+        let todos = ITEMS.iter().enumerate().map(|(place, name)| {
+            let status = ["completed", "in_progress", "pending"]
+                [1 + usize::from(place > current) - usize::from(place < current)];
+            json!({"content": format!("{name} {list}"), "status": status, "activeForm": "Working"})
+        });
+        let list = json!({"todos": todos.collect::<Vec<_>>()}).to_string();
+        thread.write(read_text(&list, &Options::default()).unwrap(), WriteOptions::default(), now);
+    }
+
+    fn report(thread: &mut Thread, kind: Type, content: Value, metadata: Value, now: Millis) {
+        let Value::Object(metadata) = metadata else { unreachable!("it is an object") };
+        thread.observe(Payload::read(kind, content, metadata), Details::default(), now);
+    }
+
+    /// Serializes a part of a thread, which must come back the same.
+    fn serialized<T: Serialize + DeserializeOwned + PartialEq + Debug>(part: &T) -> usize {
+        let text = serde_json::to_string(part).unwrap();
+        assert_eq!(serde_json::from_str::<T>(&text).unwrap(), *part);
+        text.len()
+    }
+
+    /// The number of bytes that each part takes in a journal.
+    fn sizes(thread: &Thread) -> [(&'static str, usize); 8] {
+        [
+            ("work", serialized(&thread.work)),
+            ("turns", serialized(&thread.turns)),
+            ("review", serialized(&thread.review)),
+            ("comments", serialized(&thread.comments)),
+            ("session", serialized(&thread.session)),
+            ("clock", serialized(&thread.clock)),
+            ("moments", serialized(&thread.moments)),
+            ("noted", serialized(&thread.observations.noted)),
+        ]
+    }
+
+    /// One of the things that happen to a thread.
+    fn act(thread: &mut Thread, act: u8, number: u64) {
+        let mut say = |kind, content, metadata| report(thread, kind, content, metadata, number);
+        let files = json!([{"path": format!("/{}", number % 3), "added": number, "created": true}]);
+        match act {
+            0 => say(Type::Intent, json!("Go on"), json!({})),
+            1 => say(Type::Intent, json!("x".repeat(9_000)), json!({"uuid": "u"})),
+            2 => say(Type::Message, json!({"text": "I go on"}), json!({"comment": {"text": "Why?"}})),
+            3 => say(Type::ToolExecution, json!({}), json!({"files": files, "ofCall": number / 2})),
+            4 => say(Type::ToolExecution, json!({}), json!({"command": true, "exitCode": number % 2})),
+            5 => say(
+                Type::Usage,
+                json!({"output": number % 4, "model": "m"}),
+                json!({"response": format!("r{}", number % 3)}),
+            ),
+            6 => say(Type::Usage, json!({"input": 7}), json!({"ofSession": true})),
+            7 => say(
+                Type::ToolCall,
+                json!({"id": "c"}),
+                json!({"callId": "c", "items": ["t1"], "hidden": true, "excluded": "/e"}),
+            ),
+            8 => say(
+                Type::StateUpdate,
+                json!({}),
+                json!({
+                    "goal": {"text": "A garden", "state": "active"},
+                    "context": {"tokens": 1}, "cost": {"amount": 0.5, "currency": "EUR"},
+                    "toldComments": [number / 2], "git": [{"kind": "commit", "id": "a1", "title": "Dig"}],
+                }),
+            ),
+            9 => say(Type::Title, json!("The garden"), json!({})),
+            10 => thread.set_activity(Activity::Idle, number),
+            11 => drop(thread.mark(Scope::WHOLE, number.is_multiple_of(2), number)),
+            _ => write(thread, 0, usize::from(act) - 12, number),
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn each_part_of_a_thread_is_the_same_after_it_was_saved(
+            acts in prop::collection::vec(0..18_u8, 0..60),
+        ) {
+            let mut thread = Thread::new("a thread", Map::new(), 10);
+            (0..).zip(acts).for_each(|(number, one)| act(&mut thread, one, number));
+            sizes(&thread);
+        }
+    }
+
+    /// A turn of a session in which the list, its files and the model change.
+    fn work_on(thread: &mut Thread, turn: usize) {
+        let now = 1_000_000_000_000 + turn as Millis * 60_000;
+        let mut say = |kind, content, metadata| report(thread, kind, content, metadata, now);
+        say(Type::Intent, json!(format!("{turn} {}", "x".repeat(500))), json!({"uuid": format!("u{turn}")}));
+        for file in 0..5 {
+            let path = format!("/home/user/project/src/folder/file{}.rs", (turn * 5 + file) % 10_000);
+            let files = json!([{"path": path, "added": 12, "removed": 3}]);
+            say(Type::ToolExecution, json!({"name": "Edit"}), json!({"outcome": "ok", "files": files}));
+        }
+        for command in 0..3 {
+            say(Type::ToolExecution, json!({"name": "Bash"}), json!({"exitCode": command / 2}));
+        }
+        let tokens = json!({"input": 1_000, "output": 500, "cacheRead": 90_000, "model": format!("m{turn}")});
+        say(Type::Usage, tokens, json!({"response": format!("r{turn}")}));
+        let commit = json!([{"kind": "commit", "id": "0123456", "title": "Change the files"}]);
+        say(Type::ToolExecution, json!({"name": "Bash"}), json!({"exitCode": 0, "git": commit}));
+        say(Type::ToolCall, json!({"id": "c"}), json!({"callId": format!("c{turn}"), "items": ["t1"]}));
+        write(thread, turn / 5, turn % 5, now);
+        thread.set_activity(Activity::Idle, now + 30_000);
+    }
+
+    #[test]
+    fn a_session_of_five_thousand_turns_takes_little_room_and_few_bytes_a_turn() {
+        let mut thread = Thread::new("a thread", Map::new(), 1_000);
+        let sum = |sizes: [(&str, usize); 8]| sizes.iter().map(|(_, size)| size).sum::<usize>();
+        (0..2_500).for_each(|turn| work_on(&mut thread, turn));
+        let half = sizes(&thread);
+        (2_500..5_000).for_each(|turn| work_on(&mut thread, turn));
+        let all = sizes(&thread);
+        assert!(sum(all) < 2_500_000, "{all:?}");
+        // The line of each turn, and what came of it.
+        assert!(sum(all) - sum(half) < 2_500 * 300, "{half:?}, then {all:?}");
+    }
+
+    #[test]
+    fn work_that_left_memory_follows_from_the_journal() {
+        let mut thread = Thread::new("a thread", Map::new(), 10);
+        thread.keep_records();
+        (0..20).for_each(|turn| work_on(&mut thread, turn));
+        let item = thread.in_progress().remove(0);
+        (20..22).for_each(|turn| work_on(&mut thread, turn));
+        let parts = [Part::Whole, Part::Outside, Part::Item(&item)];
+        let of_turn = |sums: &WorkSums| parts.map(|part| sums.in_turn(20, part).cloned());
+        let before = (of_turn(&thread.work), thread.work.figures(20), thread.work(parts[2]).cloned());
+        assert!(before.0[2].is_some() && before.2.is_some());
+        (22..600).for_each(|turn| work_on(&mut thread, turn));
+        assert!(thread.has_forgotten(Some(20), Part::Whole) && thread.has_forgotten(None, parts[2]));
+        let recorded = |numbers: Range<u64>| -> Vec<Arc<Observation>> {
+            thread
+                .made
+                .iter()
+                .flatten()
+                .filter_map(|record| match record {
+                    Record::Observation(one) if numbers.contains(&one.number) => Some(Arc::clone(one)),
+                    _ => None,
+                })
+                .collect()
+        };
+        let sums = WorkSums::of(&recorded(thread.turns.numbers(19, 21)), &thread.turns);
+        assert_eq!((of_turn(&sums), thread.work.figures(20)), (before.0, before.1));
+        assert_eq!(WorkSums::of(&recorded(0..u64::MAX), &thread.turns).get(parts[2]).cloned(), before.2);
+    }
 
     #[test]
     fn that_a_journal_is_full_is_recorded_once_also_if_it_is_read_again() {
@@ -261,7 +425,8 @@ mod tests {
         say(&mut thread);
         let expected = [Type::StateUpdate, Type::Message, Type::Message, Type::Message];
         assert_eq!(kinds(&thread), expected[..3]);
-        let (mut again, _) = Thread::replayed("a thread", &thread.take_records(), 10);
+        let mut again = Thread::new("a thread", Map::new(), 10);
+        thread.take_records().iter().for_each(|record| again.apply(record));
         say(&mut again);
         assert_eq!(kinds(&again), expected);
     }

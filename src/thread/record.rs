@@ -8,21 +8,19 @@
 //! Times are milliseconds since the Unix epoch. Revisions, item ids and observations are numbered from 1 in
 //! each thread; 0 stands for none, so that revision 0 is the empty list. Offsets are in bytes.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::activity::AgentActivity;
-use super::calls::StoredCall;
-use super::clock::Clock;
+use super::recorded::Answer;
 use super::revision::Stamp;
 use crate::events::Millis;
 use crate::events::marks::Marks;
 use crate::events::observation::Observation;
 use crate::list::change::Change;
-use crate::list::item::{Item, List};
+use crate::list::item::Item;
 
 /// Changes between two lists.
 pub(crate) type Changes = Vec<Change<Arc<Item>>>;
@@ -31,25 +29,20 @@ pub(crate) type Changes = Vec<Change<Arc<Item>>>;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Record {
-    /// The first record of a journal.
+    /// A description of the thread, which replaces an earlier one. The first record of a journal of version 0.3
+    /// is one.
     Thread {
-        /// The version of the format, [`FORMAT`]: a journal of another version is neither read nor
-        /// written.
-        format: u32,
-        /// The thread's key, which the host chose. A journal of another key is not this thread's.
-        thread: String,
-        /// When the journal was begun, or the description changed.
+        /// When the thread was begun, or the description changed.
         timestamp: Millis,
-        /// The host's description of the thread, which replaces that of an earlier such record: `project`,
-        /// the name of its root folder; `parent`, a key; `parentItem`, an item's id; `agent`, a name;
-        /// `host`, the name of what can resume the session; `unattended`, true if no user looks at the
-        /// agent; and what the host adds.
+        /// The host's description: `project`, the name of its root folder; `parent`, a key; `parentItem`, an item's
+        /// id; `agent`, a name; `host`, the name of what can resume the session; `emacs`, that of the Emacs that
+        /// writes the plan; `unattended`, true if no user looks at the agent; `unseen`, true if the user has not
+        /// seen its result; `refused`, the number of its refused calls that the user has not seen; and what the
+        /// host adds.
         about: Map<String, Value>,
     },
     /// A new revision of the list.
     Revision(RevisionRecord),
-    /// The state after all records before it, so that damage to them has no further effect.
-    Full(FullRecord),
     /// What the agent knows after a write that changed nothing, or what it was told otherwise.
     Known {
         /// The number of the current revision, which the agent knows from now on.
@@ -72,7 +65,7 @@ pub enum Record {
         noted: bool,
     },
     /// A call of the agent's tool. It follows the record of its revision, if it made one.
-    Call(StoredCall),
+    Call(CallRecord),
     /// A pause, a resumption, or another activity of the agent.
     State {
         /// When it began. A pause stops the intervals of items then, and any other activity but `working`
@@ -94,6 +87,9 @@ pub enum Record {
     },
     /// An observation that does not follow from a revision.
     Observation(Arc<Observation>),
+    /// A record of another version, which is skipped.
+    #[serde(other)]
+    Unknown,
 }
 
 /// How far a transcript is recorded in a thread. It stands first in the append with what was read up to
@@ -114,12 +110,6 @@ pub struct PositionRecord {
     /// The number of records of the same append that follow; 0 if they do not matter.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub records: u64,
-    /// The number of calls that are stored although their lines are not among these.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub ahead: u64,
-    /// The newest revision whose line is among these or before them.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub read: u64,
 }
 
 impl PositionRecord {
@@ -131,6 +121,23 @@ impl PositionRecord {
 
 fn is_zero(count: &u64) -> bool {
     *count == 0
+}
+
+/// A call of the agent's tool of which its transcript may tell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallRecord {
+    /// Its id in the transcript, or an empty string if the host does not tell that.
+    #[serde(rename = "call")]
+    pub id: String,
+    /// When it came.
+    pub timestamp: Millis,
+    /// When its bridge received it, by the clock of the agent's machine, if that is another time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_time: Option<Millis>,
+    /// The answer, if the bridge may send the call again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
 }
 
 /// A new list.
@@ -148,10 +155,10 @@ pub struct RevisionRecord {
     pub changes: Changes,
     /// The number of the next item id, which is higher than all in use.
     pub next_id: u64,
-    /// The newest revision that the agent knows; `number` if it knows this list.
+    /// `number` if the agent knows this list; any other number if not.
     pub known: u64,
     /// The changes from the list that the agent knew to the one that it sent, if it knows only that. None if
-    /// it knows the list of revision `known`.
+    /// it knows this list, or still knows what it knew.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "serialize_changes_if_any")]
     pub sent: Option<Changes>,
     /// Whether the result of this write did not reach the agent. An edit of the user leaves that as it was.
@@ -159,55 +166,11 @@ pub struct RevisionRecord {
     pub unanswered: bool,
 }
 
-/// The state of a thread without its history.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct FullRecord {
-    /// The number of the current revision.
-    pub number: u64,
-    /// When the record was made.
-    pub timestamp: Millis,
-    /// The current list, which counts whatever the records before it say.
-    pub list: List,
-    /// The list that the agent knows, if it is not `list`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base: Option<List>,
-    /// As in a revision.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub unanswered: bool,
-    /// The ids of all items of the user that the agent was told of a second time.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub reminded: BTreeSet<String>,
-    /// `base` with the user's edits that the agent was told of otherwise than by a result, if it was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub noted: Option<List>,
-    /// As in a revision.
-    pub next_id: u64,
-    /// As in a revision.
-    pub known: u64,
-    /// The times of all items that were ever listed.
-    pub clock: Clock,
-    /// The number of the next observation; a lower one than is known counts for nothing.
-    pub observations: u64,
-    /// How far transcripts are recorded.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub positions: Vec<PositionRecord>,
-    /// The newest revision whose line in the transcript is recorded.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub read: u64,
-    /// The calls whose lines are not recorded yet.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ahead: Vec<StoredCall>,
-    /// Up to which observation files are reviewed.
-    #[serde(default, skip_serializing_if = "Marks::is_empty")]
-    pub reviewed: Marks,
-}
-
 fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-fn serialize_changes<S: Serializer>(changes: &Changes, to: S) -> Result<S::Ok, S::Error> {
+pub(super) fn serialize_changes<S: Serializer>(changes: &Changes, to: S) -> Result<S::Ok, S::Error> {
     to.collect_seq(changes.iter().map(|change| Change {
         kind: change.kind,
         item_id: change.item_id.clone(),
@@ -228,7 +191,7 @@ fn serialize_changes_if_any<S: Serializer>(changes: &Option<Changes>, to: S) -> 
 }
 
 /// The version of the format in which journals keep records.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// The limit of all counters. A higher number is damage; adding to it might overflow.
 pub(crate) const COUNTER_LIMIT: u64 = 1 << 53;
@@ -242,9 +205,8 @@ impl Record {
             | Record::Review { timestamp, .. } => Some(*timestamp),
             Record::Observation(observation) => Some(observation.timestamp),
             Record::Revision(made) => Some(made.stamp.timestamp),
-            Record::Full(full) => Some(full.timestamp),
             Record::Call(call) => Some(call.timestamp),
-            Record::Known { .. } | Record::Position(_) => None,
+            Record::Known { .. } | Record::Position(_) | Record::Unknown => None,
         }
     }
 
@@ -254,17 +216,11 @@ impl Record {
             Record::Thread { timestamp, .. } | Record::State { timestamp, .. } => *timestamp,
             Record::Revision(made) => made.number.max(made.stamp.timestamp).max(made.next_id).max(made.known),
             Record::Review { timestamp, files } => files.values().copied().fold(*timestamp, u64::max),
-            Record::Full(full) => {
-                let counts = full.number.max(full.next_id).max(full.known).max(full.observations);
-                let counts = counts.max(full.timestamp).max(full.read);
-                full.reviewed.values().copied().fold(counts, u64::max)
-            }
             Record::Known { number, .. } => *number,
-            Record::Position(position) => {
-                position.offset.max(position.records).max(position.ahead).max(position.read)
-            }
-            Record::Call(call) => call.revision.max(call.timestamp),
+            Record::Position(position) => position.offset.max(position.records),
+            Record::Call(call) => call.timestamp,
             Record::Observation(observation) => observation.number.max(observation.timestamp),
+            Record::Unknown => 0,
         };
         highest < COUNTER_LIMIT
     }

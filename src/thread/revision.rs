@@ -1,11 +1,13 @@
 //! The revisions of a thread: all lists it had, stored as changes.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::record::{Changes, serialize_changes};
 use crate::events::Millis;
-use crate::list::change::{Change, ChangeKind, apply};
+use crate::list::change::{Change, ChangeKind, apply, diff, mark_cancelled};
 use crate::list::item::{Author, Body, Item, List, Status};
 use crate::wire::wire_names;
 
@@ -31,6 +33,9 @@ pub struct Stamp {
     /// The time it was made. For a list in a transcript, that is the time of its line, but never before the
     /// time of the record before it.
     pub timestamp: Millis,
+    /// When the bridge of the call received it, by the clock of the agent's machine; none for anything else.
+    #[serde(default, rename = "agentTime", skip_serializing_if = "Option::is_none")]
+    pub agent_time: Option<Millis>,
     /// The author: the agent for a write, the user for edits and undo.
     pub author: Author,
     /// The name that the host gave itself, such as `claude` or `mcp`; none if it gave none.
@@ -46,7 +51,15 @@ pub struct Stamp {
 impl Stamp {
     /// A stamp without a source that restores nothing.
     pub fn new(author: Author, operation: Operation, timestamp: Millis) -> Stamp {
-        Stamp { timestamp, author, source: None, operation, restores: None }
+        Stamp { timestamp, agent_time: None, author, source: None, operation, restores: None }
+    }
+
+    /// Whether the list stands at a line of that time, which is read now. A list of the transcript itself stands
+    /// at all lines after its own. The user's edits are in no transcript; they count for the lines of a later
+    /// time.
+    pub(crate) fn stands_at(&self, time: Millis) -> bool {
+        let since = self.agent_time.or((self.author == Author::User).then_some(self.timestamp));
+        since.is_none_or(|since| since <= time)
     }
 }
 
@@ -140,15 +153,80 @@ impl Revision {
     }
 }
 
-/// All revisions of a thread. Revision 0 is the empty list.
+/// The largest number of removed items, and of lists, that are known.
+const MANY_REMOVED: usize = 1_000;
+const MANY_LISTS: usize = 4_096;
+
+/// How many lists before the current one the head of a segment has, for undo.
+pub(crate) const KEPT_LISTS: usize = 50;
+
+/// An item that left the list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Removed {
+    /// The item as it was.
+    pub item: Arc<Item>,
+    /// The number of the revision that removed it.
+    pub revision: u64,
+    /// The id of the item before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// Whether the agent left it out, and did not cancel it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub left_out: bool,
+}
+
+/// The items that left the list and are not back, oldest removal first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Removals(Vec<Removed>);
+
+impl Removals {
+    /// Adds a revision of the list `before`.
+    pub(crate) fn note(&mut self, revision: &Revision, before: &[Arc<Item>]) {
+        let is_write = revision.stamp.author == Author::Agent;
+        for change in &revision.changes {
+            let Logged::Other(change) = change else { continue };
+            if matches!(change.kind, ChangeKind::Added | ChangeKind::Removed) {
+                self.0.retain(|removed| removed.item.id != change.item_id);
+            }
+            if let (ChangeKind::Removed, Some(item)) = (change.kind, &change.previous_item) {
+                let place = before.iter().position(|item| item.id == change.item_id).unwrap_or(0);
+                let after = before[..place].last().map(|item| item.id.clone());
+                let left_out = is_write && !change.cancelled;
+                self.0.push(Removed { item: Arc::clone(item), revision: revision.number, after, left_out });
+            }
+        }
+        self.0.drain(..self.0.len().saturating_sub(MANY_REMOVED));
+    }
+
+    /// All of them.
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Removed> {
+        self.0.iter()
+    }
+
+    /// The items of a status that the agent left out after a revision.
+    pub(crate) fn left_out(&self, after: u64, is_wanted: impl Fn(Status) -> bool) -> List {
+        let left_out = self.0.iter().filter(|removed| removed.left_out && removed.revision > after);
+        left_out.map(|removed| &removed.item).filter(|item| is_wanted(item.status)).cloned().collect()
+    }
+}
+
+/// The newest revisions of a thread, and what is known of all. Revision 0 is the empty list.
 #[derive(Clone, Debug, Default)]
 pub struct Revisions {
-    /// The revisions, sorted by number.
+    /// Revisions sorted by number, up to the newest.
     log: Vec<Revision>,
-    /// The lists of some revisions, sorted by number.
+    /// The number and the list before them.
+    before: (u64, List),
+    /// The lists of some of them, sorted by number.
     full: Vec<(u64, List)>,
     current: List,
     changes_since_full: usize,
+    removals: Removals,
+    /// The lists without any item of the agent's previous one: the first revision of each, and its last one
+    /// that was not empty, or 0.
+    lists: Vec<(u64, u64)>,
 }
 
 impl Revisions {
@@ -159,7 +237,12 @@ impl Revisions {
 
     /// The number of the newest revision, or 0.
     pub fn last(&self) -> u64 {
-        self.log.last().map_or(0, |revision| revision.number)
+        self.log.last().map_or(self.before.0, |revision| revision.number)
+    }
+
+    /// The number of the oldest revision whose list is in memory.
+    pub(crate) fn first(&self) -> u64 {
+        self.before.0
     }
 
     /// The revisions, oldest first.
@@ -184,7 +267,9 @@ impl Revisions {
         if let Some(last) = self.log.last().filter(|last| last.stamp.source == stamp.source) {
             stamp.source.clone_from(&last.stamp.source);
         }
-        self.log.push(Revision { number, stamp, changes });
+        let revision = Revision { number, stamp, changes };
+        self.note(&revision, &list);
+        self.log.push(revision);
         if self.changes_since_full > list.len().max(64) {
             self.full.push((number, list.clone()));
             self.changes_since_full = 0;
@@ -192,86 +277,120 @@ impl Revisions {
         self.current = list;
     }
 
+    /// Notes what is known of all revisions; `list` is that of the new one.
+    fn note(&mut self, revision: &Revision, list: &[Arc<Item>]) {
+        self.removals.note(revision, &self.current);
+        let agents = self.current.iter().filter(|item| item.added_by == Author::Agent).count();
+        if revision.begins_list(agents) {
+            self.lists.push((revision.number, 0));
+            self.lists.drain(..self.lists.len().saturating_sub(MANY_LISTS));
+        }
+        if let Some((_, last)) = self.lists.last_mut().filter(|_| !list.is_empty()) {
+            *last = revision.number;
+        }
+    }
+
     /// The newest list, for updates that make no revision; see [`Item::is_unchanged_from`].
     pub(crate) fn current_mut(&mut self) -> &mut List {
         &mut self.current
     }
 
-    /// Replaces the newest list by that of a full record, which does not depend on earlier records.
-    pub(crate) fn correct(&mut self, list: List) {
-        let number = self.last();
-        self.full.retain(|(full, _)| *full < number);
-        self.full.push((number, list.clone()));
-        self.current = list;
-        self.changes_since_full = 0;
+    /// The items that left the list.
+    pub(crate) fn removals(&self) -> &Removals {
+        &self.removals
     }
 
-    /// The revisions, oldest first, each with the length of its list.
-    pub(crate) fn lengths(&self) -> impl Iterator<Item = (&Revision, usize)> {
-        let mut full = self.full.iter().peekable();
-        let mut length = 0_usize;
-        self.log.iter().map(move |revision| {
-            while let Some((_, list)) = full.next_if(|(number, _)| *number < revision.number) {
-                length = list.len();
-            }
-            let count = |kind| revision.of_kind(kind).count();
-            length = (length + count(ChangeKind::Added)).saturating_sub(count(ChangeKind::Removed));
-            if let Some((_, list)) = full.next_if(|(number, _)| *number == revision.number) {
-                length = list.len();
-            }
-            (revision, length)
-        })
+    /// The lists without any item of the agent's previous one, oldest first: the first revision of each, and
+    /// its last one that was not empty, or 0.
+    pub(crate) fn lists(&self) -> &[(u64, u64)] {
+        &self.lists
     }
 
-    /// The list of a revision up to [`Revisions::last`]. A missing number means the one before it.
+    /// The list of a revision from [`Revisions::first`] up to [`Revisions::last`]. A missing number means the
+    /// one before it.
     pub fn list(&self, number: u64) -> Option<List> {
         if number >= self.last() {
             return (number == self.last()).then(|| self.current.clone());
         }
         let known = self.full[..self.full.partition_point(|(full, _)| *full <= number)].last();
-        let (from, mut list) = known.map_or((0, List::new()), |(full, list)| (*full, list.clone()));
+        let (from, list) = known.or(Some(&self.before).filter(|(before, _)| *before <= number))?;
+        let (from, mut list) = (*from, list.clone());
         let place = |number| self.log.partition_point(|revision| revision.number <= number);
         for revision in &self.log[place(from)..place(number)] {
             list = apply(&list, &revision.changes());
         }
         Some(list)
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::list::change::diff;
-    use crate::list::item::Draft;
-
-    fn a_list() -> impl Strategy<Value = List> {
-        let status = prop::sample::select(vec![Status::Pending, Status::InProgress, Status::Completed]);
-        let of = |statuses: Vec<Status>| -> List {
-            let item = |(n, status)| Draft { status, ..Draft::default() }.into_item(format!("t{n}"));
-            statuses.into_iter().enumerate().map(item).map(Arc::new).collect()
-        };
-        prop::collection::vec(status, 0..4).prop_map(of)
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
-
-        #[test]
-        fn lengths_are_those_of_the_lists(lists in prop::collection::vec(a_list(), 0..60), corrected in 0..60_u64) {
-            let mut revisions = Revisions::default();
-            for (number, list) in (1..).zip(&lists) {
-                let changes = diff(revisions.current(), list);
-                revisions.push(number, list.clone(), changes, Stamp::new(Author::Agent, Operation::Write, number));
-                if number == corrected {
-                    revisions.correct(lists[0].clone());
-                }
-            }
-            for (revision, length) in revisions.lengths() {
-                prop_assert_eq!(Some(length), revisions.list(revision.number).map(|list| list.len()));
-            }
-            prop_assert_eq!(revisions.lengths().count(), lists.len());
+    /// Forgets the revisions but the newest [`KEPT_LISTS`], which the journal has.
+    pub(crate) fn forget_old(&mut self) {
+        if let Some(before) = self.before_kept() {
+            self.log.retain(|revision| revision.number > before.0);
+            self.full.retain(|(number, _)| *number > before.0);
+            self.before = before;
         }
     }
+
+    /// The number and the list before the newest [`KEPT_LISTS`], if there are more.
+    fn before_kept(&self) -> Option<(u64, List)> {
+        let number = self.log.iter().rev().nth(KEPT_LISTS)?.number;
+        Some((number, self.list(number)?))
+    }
+}
+
+/// Revisions as the head of a segment has them.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct KeptRevisions {
+    /// As in [`Revisions`].
+    before: (u64, List),
+    /// The newest revisions: their numbers, stamps and changes.
+    log: Vec<(u64, Stamp, KeptChanges)>,
+    /// As in [`Revisions`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    lists: Vec<(u64, u64)>,
+    /// As in [`Revisions`].
+    #[serde(default)]
+    removals: Removals,
+    /// As in [`Revisions`], also with what makes no revision.
+    current: List,
+}
+
+/// Changes in the form of records.
+#[derive(Serialize, Deserialize)]
+#[serde(transparent)]
+struct KeptChanges(#[serde(serialize_with = "serialize_changes")] Changes);
+
+impl Serialize for Revisions {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let before = self.before_kept().unwrap_or_else(|| self.before.clone());
+        let kept = self.log.iter().filter(|revision| revision.number > before.0);
+        let log = kept.map(|one| (one.number, one.stamp.clone(), KeptChanges(one.changes()))).collect();
+        let (lists, removals, current) = (self.lists.clone(), self.removals.clone(), self.current.clone());
+        KeptRevisions { before, log, lists, removals, current }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Revisions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Revisions, D::Error> {
+        let KeptRevisions { before, log, lists, removals, current } =
+            KeptRevisions::deserialize(deserializer)?;
+        let mut revisions = Revisions { current: before.1.clone(), before, ..Revisions::default() };
+        for (number, stamp, KeptChanges(kept)) in log {
+            let list = apply(&revisions.current, &kept);
+            let changes = diff_like(&revisions.current, &list, &kept);
+            revisions.push(number, list, changes, stamp);
+        }
+        Ok(Revisions { lists, removals, current, ..revisions })
+    }
+}
+
+/// The changes between two lists, with the cancelled ones marked as in `kept`: a journal has no previous items
+/// and positions, and a damaged one too many changes.
+pub(super) fn diff_like(old: &[Arc<Item>], new: &[Arc<Item>], kept: &Changes) -> Changes {
+    let mut changes = diff(old, new);
+    let cancelled = kept.iter().filter(|change| change.cancelled);
+    let cancelled: HashSet<&str> = cancelled.map(|change| change.item_id.as_str()).collect();
+    mark_cancelled(&mut changes, |id| cancelled.contains(id));
+    changes
 }

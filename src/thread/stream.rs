@@ -79,8 +79,8 @@ pub struct StreamEvent<'a> {
 
 impl Thread {
     /// Takes over the stream of a thread that this one replaces.
-    pub(crate) fn continue_stream_of(&mut self, other: Thread) {
-        self.streaming = other.streaming;
+    pub(crate) fn continue_stream_of(&mut self, other: &mut Thread) {
+        self.streaming = std::mem::take(&mut other.streaming);
     }
 
     /// Adds a stream event. Returns its context, and whether it ended a block of thoughts, which is

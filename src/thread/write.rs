@@ -3,9 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::knows::Knows;
 use super::record::{Record, RevisionRecord};
 use super::revision::{Operation, Stamp};
-use super::{CallName, Outcome, State, Thread};
+use super::{Call, Outcome, State, Thread};
 use crate::events::Millis;
 use crate::list::change::{ChangeKind, diff};
 use crate::list::identity::{Features, recognize, recognize_equal};
@@ -24,20 +25,20 @@ pub struct WriteOptions {
     pub keep_completed: bool,
     /// Whether the result cannot reach the agent, as with a transcript.
     pub is_unanswered: bool,
-    /// The name of the call, if a transcript may tell of it.
-    pub call: Option<CallName>,
+    /// The call, if a transcript may tell of it.
+    pub call: Option<Call>,
 }
 
 impl Thread {
     /// Accepts an agent's whole list.
     pub fn write(&mut self, plan: Plan, options: WriteOptions, now: Millis) -> Outcome {
         let WriteOptions { source, keep_completed, is_unanswered, call } = options;
-        let call = call.map(|call| call.of(&plan));
+        let agent_time = call.as_ref().map(|call| call.time.unwrap_or(now));
         let mut next_id = self.next_id;
         let base = self.base();
         let (mut theirs, cancelled) = self.identify(base, plan.drafts, plan.cancelled, &mut next_id);
         let forced = if keep_completed { keep_completed_items(base, &mut theirs) } else { Vec::new() };
-        let edits = if self.agent.base.is_some() { diff(base, self.list()) } else { Vec::new() };
+        let edits = diff(base, self.list());
         let reminders = if is_unanswered { Vec::new() } else { self.reminders(&theirs, &cancelled) };
         let (Merged { list, conflicts }, sent) = self.merged(theirs, &cancelled);
         let mut notices = plan.notices;
@@ -46,17 +47,14 @@ impl Thread {
         let resumed = self.state() == State::Paused;
         let untold = self.untold();
         self.resume_for_write(now);
-        let stamp =
-            Stamp { source: source.map(Arc::from), ..Stamp::new(Author::Agent, Operation::Write, now) };
+        let source = source.map(Arc::from);
+        let stamp = Stamp { source, agent_time, ..Stamp::new(Author::Agent, Operation::Write, now) };
         let sent = sent.filter(|_| is_unanswered).map(|sent| diff(self.base(), &sent));
         let number = self.revisions.last() + 1;
-        let known = if sent.is_none() { number } else { self.agent.known };
+        let known = if sent.is_none() { number } else { 0 };
         let (changes, unanswered) = (Vec::new(), is_unanswered);
         let made = RevisionRecord { number, stamp, changes, next_id, known, sent, unanswered };
         let outcome = self.revise(list, made, &cancelled);
-        if let Some(call) = call {
-            self.note_call(call, now);
-        }
         // A revision ends a refusal.
         let mended = self.refused.is_some();
         if mended {
@@ -69,6 +67,9 @@ impl Thread {
             let number = self.revisions.last();
             self.make(Record::Known { number, sent: None, unanswered: false, reminded, noted: false });
         }
+        if let Some(call) = call {
+            self.note_call(call, &result, now);
+        }
         let told = self.untold() < untold;
         Outcome { result, notices, forced, resumed, told, mended, ..outcome }
     }
@@ -76,8 +77,8 @@ impl Thread {
     /// Merges the user's edits and the user's open items into a write. Also returns what the agent knows
     /// if it hears of neither; none if that is the merged list.
     fn merged(&self, theirs: List, cancelled: &HashSet<String>) -> (Merged, Option<List>) {
-        let is_left_out = |item: &Arc<Item>| item.is_users_open();
-        if self.agent.base.is_none() && !self.list().iter().any(is_left_out) {
+        // Fast path: the user changed nothing.
+        if self.agent.knows == Knows::All && !self.list().iter().any(|item| item.is_users_open()) {
             return (Merged { list: theirs, conflicts: Vec::new() }, None);
         }
         let base = self.base();
@@ -112,10 +113,10 @@ impl Thread {
     /// The user's edits that the agent was not told of, a sentence each, if its host cannot tell it by
     /// results. Moves are left out.
     pub fn untold_edits(&self) -> Vec<String> {
-        if !self.agent.is_unanswered {
+        if !self.agent.is_unanswered() {
             return Vec::new();
         }
-        let mut edits = diff(self.agent.noted.as_ref().unwrap_or(self.base()), self.list());
+        let mut edits = diff(self.agent.noted(self.list()), self.list());
         edits.retain(|change| change.kind != ChangeKind::Reordered);
         edited(&edits)
     }
@@ -152,7 +153,7 @@ impl Thread {
         let known: Vec<Features<'_>> = base.iter().map(|item| Features::from(item.as_ref())).collect();
         let mut items: Vec<Option<Arc<Item>>> =
             recognize(&known, &seen).into_iter().map(|old| old.map(|old| Arc::clone(&base[old]))).collect();
-        if self.agent.base.is_some() {
+        if self.agent.knows != Knows::All {
             self.identify_edited(base, &seen, &mut items);
         }
         let cancelled = items.split_off(drafts.len()).into_iter().flatten();

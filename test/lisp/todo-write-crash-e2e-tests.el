@@ -142,8 +142,7 @@ process.  Return the number of the last one after it."
 %d kills found one more list, %d a record cut off, %d hit an Emacs that had not written yet"
                kills (- (float-time) start) (cl-reduce #'+ acknowledged)
                in-flight cut-off while-reading)
-      (should (directory-files todo-write-directory nil "jsonl"))
-      (should-not (directory-files todo-write-directory nil "\\.bad\\'")))))
+      (should (todo-write-test-segments)))))
 
 ;;; Sessions that are read
 

@@ -222,7 +222,7 @@ Its agent has a list of CONTENTS.  Return FILE."
                   (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
            (thread (todo-write-follow file))
            (depth 0) (deepest 0) (rings 0) (begun nil)
-           (todo-write-hub-ring-hook (cons (lambda () (cl-incf rings)) todo-write-hub-ring-hook))
+           (ring (lambda (&rest _) (cl-incf rings)))
            (todo-write-change-functions
             (list (lambda (&rest _)
                     (setq depth (1+ depth) deepest (max depth deepest))
@@ -232,9 +232,13 @@ Its agent has a list of CONTENTS.  Return FILE."
                       ;; What comes meanwhile rings.
                       (todo-write-test-wait (lambda () (< begun rings))))
                     (setq depth (1- depth))))))
-      (todo-write-follow-tests--write file "a" "w2" "Second")
-      (todo-write-test-wait (lambda () (equal (todo-write-test-contents thread) '("Third"))))
-      (should (= deepest 1)))))
+      (advice-add 'todo-write-hub--filter :before ring)
+      (unwind-protect
+          (progn
+            (todo-write-follow-tests--write file "a" "w2" "Second")
+            (todo-write-test-wait (lambda () (equal (todo-write-test-contents thread) '("Third"))))
+            (should (= deepest 1)))
+        (advice-remove 'todo-write-hub--filter ring)))))
 
 ;;; Activity
 

@@ -59,7 +59,7 @@
   "Return non-nil if the journals that the user's Emacs left have the last task."
   (and (file-directory-p todo-write-full-disk-tests--copy)
        (with-temp-buffer
-         (dolist (file (directory-files todo-write-full-disk-tests--copy t "\\.jsonl\\'"))
+         (dolist (file (todo-write-test-segments todo-write-full-disk-tests--copy))
            (insert-file-contents file))
          (string-search "Task 39 " (buffer-string)))))
 

@@ -70,6 +70,31 @@
       (should-not (string-match-p
                    "Mine" (cdr (todo-write-socket-test-write program "a" "One" "Mine")))))))
 
+(ert-deftest todo-write-mcp-a-call-that-is-sent-again-gets-the-same-answer ()
+  (todo-write-with-socket
+    (let* ((program (todo-write-socket-test-hello))
+           (todos (todo-write-test-todos "One"))
+           (call (list :session "a" :sent "random" :arguments todos))
+           (copy (concat todo-write-directory "-copy"))
+           answer)
+      (todo-write-socket-test-write program "a" "One")
+      (todo-write-edit "claude:a" 'add "Mine")
+      (todo-write-plan-comment "claude:a" "Hello")
+      (setq answer (todo-write-socket-test-call program call))
+      (should (string-match-p "Mine.*\n.*Hello" (cdr answer)))
+      (should (equal answer (todo-write-socket-test-call program call)))
+      (ert-info ("Also after a restart")
+        (unwind-protect
+            (let ((journals todo-write-directory) (todo-write-directory copy))
+              (copy-directory journals copy)
+              (should (equal (cdr answer)
+                             (todo-write-test-child
+                              `(prin1 (plist-get (todo-write-plan-write "claude:a" ',todos nil nil
+                                                                        '(:sent "random"))
+                                                 :result))))))
+          (delete-directory copy t)))
+      (should-not (equal answer (todo-write-socket-test-write program "a" "One"))))))
+
 ;;; The end of a session
 
 (defun todo-write-mcp-tests--bye (program)

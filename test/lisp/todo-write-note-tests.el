@@ -236,10 +236,10 @@ And test it"
 (ert-deftest todo-write-tell-comments-are-copied-until-the-users-next-prompt ()
   (todo-write-note-tests--with
     (cl-letf (((symbol-function 'todo-write-mcp-setup-plugin-p) #'ignore)
-              ((symbol-function 'todo-write-turns)
-               (lambda (_) `((:prompt "One" :began ,(1+ (plist-get (car (todo-write-plan-comments
-                                                                          "claude:s1"))
-                                                                    :timestamp)))))))
+              ((symbol-function 'todo-write-turns-headings)
+               (lambda (&rest _)
+                 `(1 (:began ,(1+ (plist-get (car (todo-write-plan-comments "claude:s1"))
+                                             :timestamp)))))))
       (todo-write-tell "claude:s1" "One" '(:path "/a"))
       (todo-write-tell "claude:s1" "Two" '(:path "/b"))
       (should (equal "The user comments on /b:\nTwo" (current-kill 0))))))

@@ -116,22 +116,5 @@ Nothing but what Emacs does by itself may draw it."
       (run-hook-with-args 'window-size-change-functions (selected-window))
       (should (string-search "Hello." (buffer-string))))))
 
-(ert-deftest todo-write-screen-the-overview-shows-what-changed-while-it-waited ()
-  (todo-write-test-with-shapes
-    (todo-write-test-write "a" '("One" "in_progress"))
-    (let ((complete (symbol-function 'todo-write-list--complete)))
-      (unwind-protect
-          ;; The module runs timers and filters while it waits for a journal.
-          (cl-letf (((symbol-function 'todo-write-list--complete)
-                     (lambda (agent)
-                       (unless (equal '("completed") (mapcar #'cadr (todo-write-test-rows "a")))
-                         (todo-write-test-write "a" '("One" "completed"))
-                         (todo-write-test-write "b" '("Two" "in_progress")))
-                       (funcall complete agent))))
-            (todo-write-list)
-            (todo-write-screen-tests--wait "1/1" todo-write-list--buffer)
-            (todo-write-screen-tests--wait "Two" todo-write-list--buffer))
-        (kill-buffer todo-write-list--buffer)))))
-
 (provide 'todo-write-screen-tests)
 ;;; todo-write-screen-tests.el ends here

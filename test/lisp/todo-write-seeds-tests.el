@@ -314,7 +314,7 @@ The lists are PREVIOUS and CURRENT."
       (todo-write-subscribe
        (lambda (_)
          (with-temp-buffer
-           (insert-file-contents (car (directory-files todo-write-directory t "\\.jsonl\\'")))
+           (insert-file-contents (car (todo-write-test-segments)))
            (push (and (search-forward "Only here" nil t) t) saved))))
       (todo-write-test-write "a" "Only here")
       (should (equal saved '(t))))))

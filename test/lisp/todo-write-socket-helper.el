@@ -35,9 +35,6 @@
                   ,@body)
          (todo-write-mcp-mode -1)
          (todo-write-socket-test-close-all)
-         ;; The ends of connections may wait for journals of this store.
-         (setq todo-write-socket--parked nil)
-         (todo-write-socket--unpark)
          (when todo-write-mcp--timer (cancel-timer todo-write-mcp--timer))))))
 
 (defun todo-write-socket-test-close-all ()

@@ -31,7 +31,7 @@
        (delete-directory todo-write-directory t))))
 
 (defun todo-write-test-close ()
-  "Forget the threads of this store, to close their journals, and kill our buffers.
+  "Forget the threads of this store, and kill our buffers.
 In another test, a timer would read that store for them."
   (todo-write-core-configure)
   (dolist (thread (todo-write-dyn--loaded))
@@ -162,6 +162,13 @@ folder.  Say that a part of the running test is skipped without them."
               (expand-file-name name (todo-write-test-file folder))))
         (ignore (message "skipped part of %s: no %s in TODO_WRITE_CORPUS"
                          (ert-test-name (ert-running-test)) name)))))
+
+;;; Journals
+
+(defun todo-write-test-segments (&optional folder)
+  "Return the names of the segments of all journals in FOLDER.
+It is by default `todo-write-directory'."
+  (directory-files-recursively (or folder todo-write-directory) "\\`[0-9]+\\.jsonl\\'"))
 
 ;;; Other Emacs processes
 

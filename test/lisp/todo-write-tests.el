@@ -184,7 +184,7 @@
     (should (eq (todo-write-resume "nobody") 'empty))
     (should (= (plist-get (todo-write-summary "nobody") :total) 0))
     (should-not (todo-write-threads))
-    (should-not (directory-files todo-write-directory nil "jsonl"))))
+    (should-not (todo-write-test-segments))))
 
 (ert-deftest todo-write-the-previous-id-is-that-of-the-row-above ()
   (todo-write-with-store
@@ -291,7 +291,7 @@
     (should-not (todo-write-current-thread))
     (should (equal (todo-write-items "a") []))
     (should-not (todo-write-revisions "a"))
-    (should-not (directory-files todo-write-directory nil "jsonl"))))
+    (should-not (todo-write-test-segments))))
 
 ;;; The hook
 

@@ -140,6 +140,25 @@ deleted file mode 100644
         (dotimes (n 10)
           (should (string-search (format "+line %d\n" n) patch)))))))
 
+(ert-deftest todo-write-work-of-old-turns-is-read-from-the-journal ()
+  (todo-write-with-store
+    (let ((todo-write-history-limit 3)
+          (names (lambda (work)
+                   (mapcar (lambda (file) (plist-get file :path)) (plist-get work :files)))))
+      (todo-write-test-write "a" '("One" "in_progress"))
+      (cl-loop for n from 1 to 150
+               do (todo-write-observe "a" "INTENT" (format "Prompt %d" n))
+               do (todo-write-work-tests--edit "a" (format "/p/%d" n) "" "line\n"))
+      (let ((turns (todo-write-turns "a")))
+        (should (equal (mapcar (lambda (turn) (funcall names (plist-get turn :work))) turns)
+                       (cons nil (cl-loop for n from 1 to 150 collect (list (format "/p/%d" n))))))
+        (should (equal (todo-write-work "a" '("t1" . 21)) (plist-get (nth 20 turns) :work)))
+        (should-not (todo-write-work "a" '(outside . 21)))
+        (should (equal (funcall names (todo-write-work "a" '(turn . 21))) '("/p/20")))
+        (should (equal (mapcar (lambda (heading) (plist-get heading :added))
+                               (cdr (todo-write-turns-headings "a" 150)))
+                       (make-list 150 1)))))))
+
 (ert-deftest todo-write-a-long-patch-is-cut-between-hunks ()
   (todo-write-with-store
     (let* ((lines (cl-loop for n below 9000 collect (format "line %d of the file" n)))

@@ -2,40 +2,43 @@
 //! warning. Each test prints its faults, and bin/faults adds them up.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::common::{Folder, KEY, PLAN, Pending, contents, file, open, skip, store, write};
+use crate::common::{Folder, KEY, PLAN, copied, file, kept, open, skip, store, write};
 use proptest::prelude::*;
-use serde_json::{Map, json};
+use serde_json::json;
 use todo_write::events::observation::{Details, Payload, Type};
-use todo_write::journal::store::Store;
-use todo_write::journal::{self, Durability, bad_file, decode, files_of};
+use todo_write::journal::store::{Storage, Store};
+use todo_write::journal::{decode, folder_of, segment};
 use todo_write::list::item::List;
 use todo_write::thread::activity::Activity;
-use todo_write::thread::record::{FullRecord, Record, RevisionRecord};
+use todo_write::thread::record::{Record, RevisionRecord};
 use todo_write::thread::{Edit, Thread};
 
-/// A folder that contains only this journal.
+/// A folder that contains only a journal with this segment.
 fn with_journal(bytes: &[u8]) -> Folder {
     let folder = Folder::new();
-    fs::create_dir(folder.path()).unwrap();
+    fs::create_dir_all(folder_of(folder.path(), KEY)).unwrap();
     fs::write(file(folder.path()), bytes).unwrap();
     folder
 }
 
-/// The list on disk, even if a process holds its journal.
+/// The list on disk.
 fn on_disk(folder: &Path) -> List {
-    let copy = with_journal(&fs::read(file(folder)).unwrap());
-    open(&mut store(copy.path())).list().clone()
+    open(&mut store(copied(folder).path())).list().clone()
 }
 
 fn lines(bytes: &[u8]) -> Vec<&[u8]> {
     bytes.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
-/// A journal whose revisions only add items, and the list after each of its records.
+fn add(store: &mut Store, content: String, now: u64) {
+    open(store).change(|thread| thread.edit(Edit::Add { content, position: None }, now)).unwrap();
+}
+
+/// A segment whose revisions only add items, and the list after each of its lines.
 fn sample() -> &'static (Vec<u8>, Vec<List>) {
     static SAMPLE: OnceLock<(Vec<u8>, Vec<List>)> = OnceLock::new();
     SAMPLE.get_or_init(|| {
@@ -43,21 +46,13 @@ fn sample() -> &'static (Vec<u8>, Vec<List>) {
         let mut store = store(folder.path());
         let mut lists = vec![List::new()];
         for n in 0..45 {
-            let thread = open(&mut store);
             if n % 7 == 3 {
                 let payload = Payload::new(Type::Thoughts, json!("語 \u{1f600} ".repeat(20)));
-                thread.change(|thread| thread.observe(payload, Details::default(), n));
+                open(&mut store).change(|thread| thread.observe(payload, Details::default(), n));
             }
-            thread
-                .change(|thread| {
-                    thread.edit(
-                        Edit::Add { content: format!("Task {n} {}", "x".repeat(250)), position: None },
-                        n,
-                    )
-                })
-                .unwrap();
+            add(&mut store, format!("Task {n} {}", "x".repeat(250)), n);
             let count = lines(&fs::read(file(folder.path())).unwrap()).len();
-            // Full records and observations do not change the list.
+            // Observations do not change the list.
             while lists.len() < count - 1 {
                 lists.push(lists[lists.len() - 1].clone());
             }
@@ -65,13 +60,6 @@ fn sample() -> &'static (Vec<u8>, Vec<List>) {
         }
         (fs::read(file(folder.path())).unwrap(), lists)
     })
-}
-
-#[test]
-fn the_sample_has_records_of_every_size() {
-    let (bytes, lists) = sample();
-    let full = lines(bytes).iter().filter(|line| matches!(decode(line), Some(Record::Full { .. }))).count();
-    assert!(full >= 1 && lines(bytes).len() == lists.len() && lists.len() > 45);
 }
 
 #[test]
@@ -90,6 +78,7 @@ fn a_journal_truncated_in_its_last_two_records_loses_no_whole_record() {
         let torn = whole[cut - 1] != b'\n';
         let mut again = store(folder.path());
         assert_eq!(open(&mut again).list(), &lists[complete - 1], "cut at {cut}");
+        add(&mut again, "One more".into(), 99);
         let warnings = again.take_warnings();
         assert_eq!(warnings.len(), usize::from(torn), "cut at {cut}: {warnings:?}");
         assert!(warnings.iter().all(|warning| warning.contains("truncated")), "cut at {cut}: {warnings:?}");
@@ -103,32 +92,11 @@ fn a_journal_truncated_anywhere_can_be_continued() {
         println!("faults: 1 journals cut off");
         let folder = with_journal(&whole[..cut]);
         let mut again = store(folder.path());
-        open(&mut again)
-            .change(|thread| thread.edit(Edit::Add { content: "One more".into(), position: None }, 99))
-            .unwrap();
-        let list = open(&mut again).list().clone();
-        drop(again);
+        add(&mut again, "One more".into(), 99);
         let mut later = store(folder.path());
-        assert_eq!(
-            (open(&mut later).list(), warnings_of_reading(&mut store(folder.path()))),
-            (&list, vec![]),
-            "{cut}"
-        );
+        assert_eq!(open(&mut later).list(), open(&mut again).list(), "{cut}");
+        assert_eq!((kept(&mut later), later.take_warnings()), (vec![KEY.to_owned()], vec![]), "{cut}");
     }
-}
-
-/// The warnings of a store that only reads.
-fn warnings_of_reading(store: &mut Store) -> Vec<String> {
-    assert_eq!(store.saved_threads().len(), 1, "the header is there");
-    store.take_warnings()
-}
-
-fn is_header(record: Option<&Record>) -> bool {
-    matches!(record, Some(Record::Thread { .. }))
-}
-
-fn opened(folder: &Path) -> journal::OpenedJournal {
-    journal::open(folder, KEY, &Map::new(), 2, Durability::Process).unwrap()
 }
 
 proptest! {
@@ -138,7 +106,7 @@ proptest! {
     fn flipped_bytes_lose_only_the_records_they_are_in(
         flips in prop::collection::vec((any::<prop::sample::Index>(), 1..=255u8), 1..6),
     ) {
-        let (whole, _) = sample();
+        let (whole, lists) = sample();
         let mut bytes = whole.clone();
         flips.iter().for_each(|(at, mask)| bytes[at.index(whole.len())] ^= mask);
         println!("faults: {} bytes flipped", flips.len());
@@ -146,48 +114,36 @@ proptest! {
 
         // A record is undamaged if its bytes and the line feed before it are.
         let mut start = 0;
-        let (mut sound, mut all) = (Vec::new(), Vec::new());
+        let mut sound = Vec::new();
         for line in lines(whole) {
             let end = start + line.len();
-            let record = decode(line).unwrap();
             if bytes[start.saturating_sub(1)..end] == whole[start.saturating_sub(1)..end] {
-                sound.push(record.clone());
+                sound.extend(decode(line));
             }
-            all.push(record);
             start = end;
         }
 
-        let found = opened(folder.path());
-        // A new header replaces a damaged one, so that the journal can still be found.
-        prop_assert!(is_header(found.records.first()));
-        // A flip that only changes the case of a hexadecimal digit leaves the record valid.
-        prop_assert!(found.records[1..].iter().all(|record| all.contains(record)));
-        prop_assert!(sound.iter().all(|record| found.records.contains(record)));
-        prop_assert_eq!(found.warnings.is_empty(), found.records == all);
-        let set_aside = fs::read(bad_file(&file(folder.path()))).unwrap_or_default();
-        let torn = bytes.last() != Some(&b'\n');
-        prop_assert!(torn || found.warnings.is_empty() || !set_aside.is_empty());
-        let records = found.records.clone();
-        drop(found);
-
-        // The next opening finds no damage.
-        let again = opened(folder.path());
-        prop_assert_eq!((&again.records, again.warnings.len()), (&records, 0));
-        drop(again);
-
-        // The list has every item of the undamaged records.
+        // The list has every item of the undamaged records, and no other.
         let mut restored = store(folder.path());
-        let list = contents(open(&mut restored).list()).into_iter().map(str::to_owned).collect::<Vec<_>>();
+        let list = open(&mut restored).list().clone();
+        let all = &lists[lists.len() - 1];
+        prop_assert!(list.iter().all(|item| all.contains(item)));
         for record in sound {
-            let named: Vec<String> = match record {
-                Record::Revision(RevisionRecord { changes, .. }) => {
-                    changes.into_iter().filter_map(|change| Some(change.item?.content.clone())).collect()
-                }
-                Record::Full(FullRecord { list, .. }) => list.iter().map(|item| item.content.clone()).collect(),
-                _ => Vec::new(),
-            };
-            prop_assert!(named.iter().all(|content| list.contains(content)));
+            if let Record::Revision(RevisionRecord { changes, .. }) = record {
+                let named = changes.into_iter().filter_map(|change| change.item);
+                prop_assert!(named.clone().all(|item| list.contains(&item)), "{:?}", named.collect::<Vec<_>>());
+            }
         }
+        add(&mut restored, "One more".into(), 99);
+        let is_damaged = list.len() < all.len();
+        prop_assert!(restored.take_warnings().len() >= usize::from(is_damaged));
+
+        // The next opening finds no damage, and what was damaged stays for a person to look at.
+        let mut again = store(folder.path());
+        prop_assert_eq!(open(&mut again).list().len(), list.len() + 1);
+        prop_assert_eq!(again.take_warnings(), [""; 0]);
+        let left = fs::read(file(folder.path())).unwrap();
+        prop_assert!(bytes.starts_with(&left) || left.starts_with(&bytes));
     }
 
     #[test]
@@ -196,81 +152,74 @@ proptest! {
         let folder = with_journal(&bytes);
         let mut first = store(folder.path());
         write(open(&mut first), &PLAN, 1);
-        drop(first);
         let mut second = store(folder.path());
         prop_assert_eq!(open(&mut second).list().len(), 3);
         prop_assert_eq!(second.take_warnings(), Vec::<String>::new());
     }
 }
 
-#[test]
-fn damaged_records_are_moved_away_with_one_warning() {
-    let (whole, lists) = sample();
-    let mut bytes = whole.clone();
-    let second = lines(whole)[0].len();
-    bytes[second + 5] ^= 1;
-    let folder = with_journal(&bytes);
-    let mut again = store(folder.path());
-    // A later full record repeats the list.
-    assert_eq!(open(&mut again).list(), &lists[lists.len() - 1]);
-    let warnings = again.take_warnings();
-    assert_eq!(warnings.len(), 1);
-    assert!(
-        warnings[0].contains("1 damaged record moved to") && warnings[0].contains(".bad"),
-        "{warnings:?}"
-    );
-    let line = lines(&bytes)[1].to_vec();
-    assert_eq!(fs::read(bad_file(&file(folder.path()))).unwrap(), line);
+/// A store with short segments.
+fn with_segments(folder: &Path) -> Store {
+    let folder = Some(folder.to_owned());
+    Store::new(Storage { folder, history_limit: 100, segment: 1, ..Storage::default() })
+}
+
+/// A journal with at least three segments, and the number of the newest.
+fn long() -> (Folder, u64) {
+    let folder = Folder::new();
+    let mut store = with_segments(folder.path());
+    let mut n = 0;
+    let of = |number| segment(&folder_of(folder.path(), KEY), number);
+    while !of(4).exists() {
+        n += 1;
+        add(&mut store, format!("Task {n}"), n);
+    }
+    (folder, 4)
 }
 
 #[test]
-fn two_processes_never_write_one_file() {
-    let folder = Folder::new();
-    let (mut first, mut second, mut third) =
-        (store(folder.path()), store(folder.path()), store(folder.path()));
-    for (n, store) in [&mut first, &mut second, &mut third].into_iter().enumerate() {
-        write(open(store), &[(&format!("Of process {n}"), Pending)], 1);
-        let warnings = store.take_warnings();
-        assert_eq!(warnings.len(), n, "{warnings:?}");
-        assert!(warnings.iter().all(|warning| warning.contains("another Emacs")), "{warnings:?}");
-    }
-    let files: Vec<PathBuf> = files_of(folder.path(), KEY).filter(|path| path.exists()).collect();
-    assert_eq!(files.len(), 3);
-    for (n, file) in files.iter().enumerate() {
-        assert!(fs::read_to_string(file).unwrap().contains(&format!("Of process {n}")));
-    }
-    assert_eq!(first.saved_threads().len(), 1);
-}
-
-#[test]
-fn the_newest_of_several_journals_is_restored() {
-    let folder = Folder::new();
-    let (mut first, mut second) = (store(folder.path()), store(folder.path()));
-    write(open(&mut first), &PLAN[..1], 1);
-    write(open(&mut second), &PLAN, 1);
-    drop((first, second));
-    for (newest, count) in [(0, 1), (1, 3)] {
-        for (n, path) in files_of(folder.path(), KEY).take(2).enumerate() {
-            let then =
-                std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(u64::from(n == newest));
-            fs::File::options().append(true).open(path).unwrap().set_modified(then).unwrap();
+fn a_damaged_first_line_of_a_segment_loses_nothing() {
+    let (folder, newest) = long();
+    let list = open(&mut store(folder.path())).list().clone();
+    for damaged in [&[newest][..], &[newest, newest - 1]] {
+        let copy = copied(folder.path());
+        for number in damaged {
+            let path = segment(&folder_of(copy.path(), KEY), *number);
+            let mut bytes = fs::read(&path).unwrap();
+            bytes[30] ^= 1;
+            fs::write(&path, bytes).unwrap();
         }
-        assert_eq!(open(&mut store(folder.path())).list().len(), count);
+        let mut again = store(copy.path());
+        assert_eq!(open(&mut again).list(), &list);
+        open(&mut again).change(|thread| thread.set_paused(Some("now".into()), 99));
+        let warnings = again.take_warnings();
+        assert!(
+            !warnings.is_empty() && warnings.iter().all(|one| one.contains("damaged record")),
+            "{warnings:?}"
+        );
+        let mut later = store(copy.path());
+        assert_eq!(open(&mut later).list(), &list);
+        assert_eq!(later.take_warnings(), [""; 0]);
     }
 }
 
 #[test]
-fn a_second_journal_is_found_without_the_first() {
-    let folder = Folder::new();
-    let (mut first, mut second) = (store(folder.path()), store(folder.path()));
-    open(&mut first);
-    write(open(&mut second), &PLAN, 1);
-    drop((first, second));
-    fs::remove_file(file(folder.path())).unwrap();
-    assert_eq!(store(folder.path()).get(KEY).unwrap().unwrap().list().len(), 3);
-    let mut forgetful = store(folder.path());
-    forgetful.forget(KEY).unwrap();
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+fn a_missing_segment_leaves_what_the_others_have() {
+    let (folder, newest) = long();
+    let list = open(&mut store(folder.path())).list().clone();
+    let of = |folder: &Folder, number| segment(&folder_of(folder.path(), KEY), number);
+    // An older one is missing: the plan is as it was.
+    let copy = copied(folder.path());
+    fs::remove_file(of(&copy, newest - 1)).unwrap();
+    assert_eq!(open(&mut store(copy.path())).list(), &list);
+    // The newest one is missing: the plan is as it was when that was begun, and goes on.
+    let copy = copied(folder.path());
+    fs::remove_file(of(&copy, newest)).unwrap();
+    let mut again = store(copy.path());
+    let before = open(&mut again).list().clone();
+    assert!(!before.is_empty() && list.starts_with(&before));
+    add(&mut again, "One more".into(), 99);
+    assert_eq!(open(&mut store(copy.path())).list().len(), before.len() + 1);
 }
 
 #[test]
@@ -308,8 +257,9 @@ fn each_kind_of_record_that_cannot_be_written_is_reported() {
         let folder = Folder::new();
         let mut store = store(folder.path());
         write(open(&mut store), &PLAN, 1);
-        store.close_journals();
-        fs::remove_file(files_of(folder.path(), KEY).next().unwrap()).unwrap();
+        let plan = folder_of(folder.path(), KEY);
+        fs::rename(&plan, plan.with_extension("away")).unwrap();
+        fs::write(&plan, "a file where the folder should be").unwrap();
         store.get_mut(KEY).unwrap().change(work);
         let warnings = store.take_warnings();
         assert!(warnings.len() == 1 && warnings[0].contains("cannot be written"), "{kind}: {warnings:?}");
@@ -358,11 +308,9 @@ fn on_a_full_disk(folder: &Path) {
         if warned == 0 {
             saved = open(&mut full).list().clone();
         }
-        let bytes = fs::read(file(folder)).unwrap();
-        assert!(lines(&bytes).iter().all(|line| decode(line).is_some()), "half a record stayed");
     }
     assert_eq!(warned, 1);
-    assert_eq!(on_disk_elsewhere(folder), saved);
+    assert_eq!(open(&mut store(folder)).list(), &saved);
     let lifted = Command::new("prlimit")
         .args(["--pid", &std::process::id().to_string(), "--fsize=unlimited:"])
         .status()
@@ -375,11 +323,4 @@ fn on_a_full_disk(folder: &Path) {
     assert_eq!(open(&mut full).list().len(), 199);
     println!("the disk was full after {} items", saved.len());
     println!("faults: {} writes to a full disk", 200 - saved.len());
-}
-
-/// Equivalent to [`on_disk`], but does not copy the journal, because the disk is full.
-fn on_disk_elsewhere(folder: &Path) -> List {
-    let bytes = fs::read(file(folder)).unwrap();
-    let records: Vec<Record> = lines(&bytes).into_iter().map(|line| decode(line).unwrap()).collect();
-    Thread::replayed(KEY, &records, 10).0.list().clone()
 }

@@ -99,7 +99,7 @@ impl Homes {
             if let Message::Events(id, piece) = message
                 && id == session
             {
-                applier.add(store, piece);
+                applier.add(piece);
                 while applier.is_due() {
                     applier.step(store, false, NOW, &Slice::of(Duration::ZERO));
                 }
@@ -469,7 +469,7 @@ fn a_session_that_was_recorded_before_is_recorded_piece_by_piece() {
         });
         let Some(Message::Events(_, piece)) = homes.taken.pop() else { unreachable!() };
         let mut applier = Applier::new(Recorder::default());
-        applier.add(&store, piece);
+        applier.add(piece);
         assert!(!first && applier.is_due(), "no piece waits for the last one");
         while applier.is_due() {
             applier.step(&mut store, false, NOW, &Slice::WHOLE);

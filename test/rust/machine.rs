@@ -171,7 +171,7 @@ impl Here {
 
     fn apply(&mut self, id: u64, piece: Piece) {
         let applier = &mut self.appliers.iter_mut().find(|(known, _)| *known == id).unwrap().1;
-        applier.add(&self.store, piece);
+        applier.add(piece);
         while applier.is_due() {
             applier.step(&mut self.store, false, NOW, &Slice::WHOLE);
         }
@@ -656,31 +656,6 @@ fn large_calls_of_a_machine_wait_there_and_another_one_goes_on() {
         }
     }
     here.shows("test/claude:s", "Rake");
-}
-
-#[test]
-fn what_waits_for_the_end_of_a_transcript_there_is_bounded() {
-    let (there, mut here) = (There::new("build"), Here::new());
-    // Another transcript of the session is recorded already, so that all of this one is needed.
-    let known = events(&there.write("known", &list("s", 1, "Dig")));
-    let machine = there.connection("").machine;
-    let mut applier = Applier::new(Recorder::new(None, Some(machine.clone())));
-    applier.add(&here.store, Piece { events: known, is_last: true, ..Piece::default() });
-    while applier.is_due() {
-        applier.step(&mut here.store, false, NOW, &Slice::WHOLE);
-    }
-    for (machine, is_bounded) in [(Some(machine), true), (None, false)] {
-        let mut applier = Applier::new(Recorder::new(None, machine));
-        let mut new = serde_json::to_value(events(&there.write("new", &list("s", 7, "Rake")))).unwrap();
-        new[0]["kind"] = json!({"Message": "x".repeat(1 << 20)});
-        let new: Vec<Event> = serde_json::from_value(json!([new[0]])).unwrap();
-        let mut count = 0;
-        while count < 100 && !applier.is_overfull() {
-            applier.add(&here.store, Piece { events: new.clone(), ..Piece::default() });
-            count += 1;
-        }
-        assert_eq!(count < 100, is_bounded, "{count}");
-    }
 }
 
 /// The events of a transcript, as far as one read has them.

@@ -12,7 +12,6 @@ mod corpus;
 #[cfg(unix)]
 mod door;
 mod edits;
-mod elsewhere;
 mod faults;
 mod hostile_files;
 mod hostile_journal;

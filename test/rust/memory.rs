@@ -101,7 +101,6 @@ fn use_one(store: &mut Store, key: &str) {
         thread.stream(token, 6);
     });
     write(thread, &PLAN[1..], 7);
-    store.close_journals();
     assert!(store.forget(key).is_ok());
 }
 

@@ -14,7 +14,7 @@ use todo_write::file::Slice;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
-use todo_write::thread::{CallName, Edit, WriteOptions};
+use todo_write::thread::{Call, Edit, WriteOptions};
 
 use crate::common::{Completed, Folder, InProgress, Pending, plan, record};
 
@@ -171,7 +171,7 @@ impl<'s> Emacs<'s> {
         match told {
             Told::Call(id, statuses) => {
                 let tasks: Vec<_> = TASKS.into_iter().zip(*statuses).collect();
-                let call = Some(if self.names_calls { CallName::Id(id.clone()) } else { CallName::Unknown });
+                let call = Some(Call { id: self.names_calls.then(|| id.clone()), ..Call::default() });
                 let options = WriteOptions { source: Some("Claude Code".into()), call, ..Default::default() };
                 thread.change(|thread| thread.write(plan(&tasks), options, *time));
             }

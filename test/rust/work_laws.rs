@@ -16,13 +16,14 @@ use todo_write::events::policy::{MOST_JOURNALED, Policy};
 use todo_write::events::turns::Turn;
 use todo_write::events::work::{CallOutcome, Part, Work};
 use todo_write::file::Slice;
-use todo_write::journal::Durability;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
 use todo_write::thread::Thread;
 
-use crate::common::{Completed, Folder, InProgress, KEY, Pending, file, open, record, store, write};
+use crate::common::{
+    Completed, Folder, InProgress, KEY, Pending, file, newest_segments, open, record, store, write,
+};
 
 /// The tasks of all lists.
 const TASKS: [&str; 3] = ["Mix the dough", "Heat the oven", "Bake the bread"];
@@ -364,7 +365,7 @@ proptest! {
     fn a_restart_changes_no_figure(acts in acts(), limit in 1..50usize) {
         let folder = Folder::new();
         let storage = Storage {
-            folder: Some(folder.path().to_owned()), durability: Durability::Process, history_limit: limit,
+            folder: Some(folder.path().to_owned()), history_limit: limit, ..Storage::default()
         };
         let mut first = Store::new(storage.clone());
         open(&mut first).change(|thread| report(thread, &Policy::default(), &acts));
@@ -379,6 +380,8 @@ proptest! {
         let work = |folder: &Folder, most_bytes| {
             let mut store = store(folder.path());
             let policy = Policy { most_bytes, ..Policy::default() };
+            // A journal without any change is not full.
+            open(&mut store).change(|thread| thread.set_paused(Some("now".into()), NOW));
             open(&mut store).change(|thread| report(thread, &policy, &acts));
             let marks = Filter { kind: Some(Type::StateUpdate), ..Filter::default() };
             (figures(&mut store, KEY), store.get(KEY).unwrap().unwrap().observed(&marks).len())
@@ -419,8 +422,8 @@ proptest! {
         let pieces = cut(&bytes, &places);
         read_in_pieces(&folder, &pieces[..pieces.len() / 2 + 1]);
         // The system keeps what was written before, to any byte.
-        for journal in fs::read_dir(folder.path().join("journals")).into_iter().flatten() {
-            let journal = OpenOptions::new().write(true).open(journal.unwrap().path()).unwrap();
+        for journal in newest_segments(&folder.path().join("journals")) {
+            let journal = OpenOptions::new().write(true).open(journal).unwrap();
             let length = journal.metadata().unwrap().len();
             journal.set_len(crash.index(length as usize + 1) as u64).unwrap();
         }

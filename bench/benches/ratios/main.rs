@@ -13,7 +13,7 @@ use std::io;
 use serde_json::Map;
 use todo_write::agents::claude::ClaudeReader;
 use todo_write::journal::store::{Storage, Store};
-use todo_write::journal::{Durability, files_of};
+use todo_write::journal::{folder_of, segment};
 use todo_write::list::change::diff;
 use todo_write::list::identity::recognize;
 use todo_write::list::input::{Options, Plan, read_text};
@@ -147,14 +147,11 @@ fn transcript() {
 fn journal_bytes() {
     let bytes = |size: usize| {
         let folder = Folder::new();
-        let storage = Storage {
-            folder: Some(folder.path().to_owned()),
-            durability: Durability::Process,
-            history_limit: 1_000,
-        };
+        let folder_of_all = Some(folder.path().to_owned());
+        let storage = Storage { folder: folder_of_all, history_limit: 1_000, ..Storage::default() };
         let mut store = Store::new(storage);
         let length = || {
-            let file = files_of(folder.path(), "bench").next().unwrap_or_default();
+            let file = segment(&folder_of(folder.path(), "bench"), 1);
             std::fs::metadata(file).map_or(0, |data| data.len())
         };
         let thread = store.open("bench", Map::new(), 0);

@@ -47,11 +47,6 @@ impl Recorder {
         if goes_on || is_of_turn(&event.kind) {
             thread.set_activity(Activity::Working, time);
         }
-        if let (Some(time), true) = (event.time, end(kind).is_some() || matches!(kind, EventKind::Prompt(_)))
-        {
-            // A call within a turn has its line there, or has none.
-            thread.pass_calls_before(time);
-        }
         if let Some((ending, reason)) = end(kind) {
             thread.end_turn(reason.to_owned(), ending, time);
         }
@@ -61,7 +56,6 @@ impl Recorder {
                 let source = Some(event.source.agent.as_str().to_owned());
                 let options = WriteOptions { source, keep_completed, is_unanswered: true, call: None };
                 let outcome = thread.write(plan.clone(), options, time);
-                thread.pass_list();
                 return Some(outcome).filter(|outcome| !outcome.changes.is_empty());
             }
             EventKind::Unread(reason) => Payload::new(Type::Error, reason.as_ref().into()),

@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 
 use super::{PROJECT, Recorder, UNATTENDED, open_item_like};
 use crate::agents::{Source, SubagentCall};
-use crate::events::observation::Type;
 use crate::journal::store::Store;
 use crate::text::path::{has_method, is_special, normal};
 
@@ -56,7 +55,7 @@ impl Recorder {
     }
 
     /// The description of a new thread.
-    pub(super) fn about(&self, store: &Store, source: &Source) -> Map<String, Value> {
+    pub(super) fn about(&self, store: &mut Store, source: &Source) -> Map<String, Value> {
         let mut about = Map::new();
         if let Some(project) = self.project_of(&source.folder) {
             about.insert(PROJECT.into(), project.into());
@@ -77,12 +76,11 @@ impl Recorder {
 
 /// The item that a subagent works on: the one like the call's description, or else the item in
 /// progress at the time of the call.
-fn item_of(store: &Store, from: &str, call: &SubagentCall) -> Option<String> {
+fn item_of(store: &mut Store, from: &str, call: &SubagentCall) -> Option<String> {
     // A journal that cannot be read is an error where its own plan is read or written.
-    let parent = store.seen(from).ok()??;
+    let parent = store.get(from).ok()??;
     if let Some(item) = open_item_like(parent.list(), &call.description) {
         return Some(item);
     }
-    let mut calls = parent.observations().reported().rev().filter(|one| one.kind() == Type::ToolCall);
-    calls.find(|one| one.payload.content.get("id").is_some_and(|id| *id == call.id))?.parent_id.clone()
+    parent.moment_of_call(&call.id)?.items.first().cloned()
 }

@@ -82,7 +82,7 @@ The value is a cons of live objects and of free space for new ones."
   "Return the size of all journals in KiB."
   (/ (apply #'+ (mapcar (lambda (file) (or (file-attribute-size (file-attributes file)) 0))
                         (and (file-directory-p todo-write-directory)
-                             (directory-files todo-write-directory t "jsonl\\'"))))
+                             (directory-files-recursively todo-write-directory "jsonl\\'"))))
      1024))
 
 (defun soak-report-sample (seconds operations)

@@ -9,7 +9,7 @@ use todo_write::list::item::{Draft, Status};
 use todo_write::text::{is_blank, one_line};
 use todo_write::thread::activity::{Activity, Ending};
 use todo_write::thread::revision::Revision;
-use todo_write::thread::{CallName, Edit, Outcome, Thread, WriteOptions};
+use todo_write::thread::{Call, Edit, Outcome, Thread, WriteOptions};
 
 /// Places of items are taken modulo the length of the list.
 #[derive(Clone, Debug)]
@@ -142,8 +142,9 @@ fn perform_in(thread: &mut Thread, act: Act, keep_completed: bool, now: u64) -> 
     let id = |place: usize| (!ids.is_empty()).then(|| ids[place % ids.len()].clone());
     let edit = match act {
         Act::Write { drafts, cancelled, is_unanswered } => {
-            let call = (!is_unanswered).then_some(CallName::Unknown);
-            let options = WriteOptions { source: Some("test".into()), keep_completed, is_unanswered, call };
+            let call = (!is_unanswered).then(Call::default);
+            let source = Some("test".into());
+            let options = WriteOptions { source, keep_completed, is_unanswered, call };
             return Some(thread.write(Plan { drafts, cancelled, ..Plan::default() }, options, now));
         }
         Act::Undo => return thread.undo(now).ok(),

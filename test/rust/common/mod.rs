@@ -21,9 +21,9 @@ use serde_json::Map;
 use todo_write::agents::Event;
 use todo_write::agents::recorder::{Recorder, ThreadUpdate, Touched};
 use todo_write::events::Millis;
-use todo_write::journal::saved::SavedThread;
+use todo_write::journal::plan::Plan as SavedPlan;
 use todo_write::journal::store::{Storage, Store};
-use todo_write::journal::{Durability, files_of};
+use todo_write::journal::{folder_of, segment};
 use todo_write::list::input::Plan;
 use todo_write::list::item::{Draft, Item, Status};
 use todo_write::thread::{Outcome, Thread, WriteOptions};
@@ -68,8 +68,8 @@ pub fn record(
     now: Millis,
 ) -> Vec<ThreadUpdate> {
     let mut touched = Touched::default();
-    for number in 0..events.len() {
-        recorder.record_at(store, &mut touched, events, number, false, now);
+    for event in events {
+        recorder.record(store, &mut touched, event, false, now);
     }
     recorder.save(store, &mut touched);
     recorder.finish(store, touched, now)
@@ -78,16 +78,46 @@ pub fn record(
 /// A store whose journals are in `folder`.
 pub fn store(folder: &Path) -> Store {
     let folder = Some(folder.to_owned());
-    Store::new(Storage { folder, durability: Durability::Process, history_limit: 10_000 })
+    Store::new(Storage { folder, history_limit: 10_000, ..Storage::default() })
 }
 
-pub fn open(store: &mut Store) -> &mut SavedThread {
+pub fn open(store: &mut Store) -> &mut SavedPlan {
     store.open(KEY, Map::new(), 1)
 }
 
-/// The thread's first journal in `folder`.
+/// The first segment of the thread's journal in `folder`.
 pub fn file(folder: &Path) -> PathBuf {
-    files_of(folder, KEY).next().unwrap()
+    segment(&folder_of(folder, KEY), 1)
+}
+
+/// The keys of the plans that have a journal, newest first.
+pub fn kept(store: &mut Store) -> Vec<String> {
+    store.kept(usize::MAX).0.into_iter().map(|kept| kept.key).collect()
+}
+
+/// The newest segments of all plans in a folder, in order.
+pub fn newest_segments(folder: &Path) -> Vec<PathBuf> {
+    let plans = std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+    let newest =
+        |plan: &PathBuf| (1..).map(|number| segment(plan, number)).take_while(|one| one.exists()).last();
+    let mut segments: Vec<PathBuf> = plans.filter_map(|plan| newest(&plan)).collect();
+    segments.sort();
+    segments
+}
+
+/// A copy of a folder and all below it, as it is now.
+pub fn copied(folder: &Path) -> Folder {
+    fn copy(from: &Path, to: &Path) {
+        std::fs::create_dir(to).unwrap();
+        for entry in std::fs::read_dir(from).unwrap() {
+            let path = entry.unwrap().path();
+            let name = to.join(path.file_name().unwrap());
+            if path.is_dir() { copy(&path, &name) } else { std::fs::copy(&path, name).map(drop).unwrap() }
+        }
+    }
+    let to = Folder::new();
+    copy(folder, to.path());
+    to
 }
 
 /// A thread in memory only, or one with a journal.
@@ -101,9 +131,9 @@ impl Changeable for Thread {
     }
 }
 
-impl Changeable for SavedThread {
+impl Changeable for SavedPlan {
     fn change<T>(&mut self, work: impl FnOnce(&mut Thread) -> T) -> T {
-        SavedThread::change(self, work)
+        SavedPlan::change(self, work)
     }
 }
 

@@ -15,7 +15,7 @@ use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
 use todo_write::thread::revision::Revision;
-use todo_write::thread::{State, WriteOptions};
+use todo_write::thread::{Call, State, WriteOptions};
 
 use super::followed::{Followed, NOW, list, rows};
 use crate::common::{Completed, Folder, InProgress, Pending, record};
@@ -587,8 +587,8 @@ fn lists_that_the_agent_sent_to_this_emacs_are_left_to_it() {
         let sent =
             json!({"todos": [{"content": "Later", "status": "pending", "activeForm": "Later"}]}).to_string();
         let plan = todo_write::list::input::read_text(&sent, &Options::default()).unwrap();
-        let source = Some("Claude Code".into());
-        thread.change(|thread| thread.write(plan, WriteOptions { source, ..WriteOptions::default() }, now));
+        let options = WriteOptions { call: Some(Call::default()), ..WriteOptions::default() };
+        thread.change(|thread| thread.write(plan, options, now));
         followed.append(session.text().as_bytes());
         followed.read();
         followed

@@ -10,7 +10,7 @@ use todo_write::agents::field::millis;
 use todo_write::events::observation::{Filter, Type};
 use todo_write::list::item::Status;
 use todo_write::thread::activity::Ending;
-use todo_write::thread::{CallName, State, WriteOptions};
+use todo_write::thread::{Call, State, WriteOptions};
 
 use super::followed::{Followed, NOW, list};
 use crate::common::{Completed, InProgress, Pending, corpus_or_skip, plan};
@@ -175,7 +175,7 @@ fn the_list_that_a_script_sends_to_emacs_stands_at_its_line() {
         // Emacs gets the call before its output is written.
         let output = millis(rollout.0[rollout.0.len() - 2]["timestamp"].as_str().unwrap()).unwrap();
         let thread = followed.store.open(THREAD, Map::new(), output - 500);
-        let options = WriteOptions { call: Some(CallName::Unknown), ..WriteOptions::default() };
+        let options = WriteOptions { call: Some(Call::default()), ..WriteOptions::default() };
         thread.change(|thread| thread.write(plan(&tasks), options, output - 500));
     }
     rollout.0.iter().for_each(|line| followed.line(line));

@@ -144,7 +144,7 @@ fn turns_have_their_times_tasks_endings_and_work() {
     let check = |followed: &mut Followed| {
         let turns = turns(followed, CLAUDE);
         let shown: Vec<_> =
-            turns.iter().map(|turn| (turn.prompt.as_deref(), turn.items.join(" "), turn.ending)).collect();
+            turns.iter().map(|turn| (turn.prompt.as_deref(), turn.items().join(" "), turn.ending)).collect();
         let end = Some(Ending::EndOfTurn);
         assert_eq!(
             shown,

@@ -1,24 +1,30 @@
-//! A transcript is recorded once, however it is read: in pieces, by one Emacs after another, after crashes, and
-//! from files that were moved, copied, truncated or replaced.
+//! A transcript is recorded once, however it is read: in pieces, by one Emacs after another, after crashes, while
+//! calls arrive, and from files that were moved, copied, truncated or replaced.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use todo_write::agents::follower::Follower;
 use todo_write::agents::recorder::Recorder;
 use todo_write::agents::tail::TailChange;
+use todo_write::agents::{Event, EventKind};
 use todo_write::events::observation::Type;
 use todo_write::events::turns::{Commit, Turn};
 use todo_write::events::work::{Part, Work};
 use todo_write::file::Slice;
+use todo_write::journal::segments::Span;
 use todo_write::journal::store::{Storage, Store};
-use todo_write::list::input::Options;
+use todo_write::list::input::{Options, Plan};
 use todo_write::list::item::Status;
+use todo_write::thread::Thread;
 use todo_write::thread::activity::Ending;
+use todo_write::thread::{Call, WriteOptions};
+
+use crate::common::{kept, newest_segments};
 
 use super::claude::Session;
 use super::codex::Rollout;
@@ -26,31 +32,34 @@ use super::followed::{Followed, NOW, fixture_path, list};
 use super::{answer, assistant, call, codex_subagents, todo, transcripts};
 use crate::common::{Folder, Pending, corpus_or_skip, record};
 
-/// What is known of a thread: its list, what was said and done, and the work of each part.
+/// What is known of a thread: its list, what was said and done in the main agent's file and in those of subagents,
+/// in order, and the work of each part.
 #[derive(Debug, PartialEq)]
 struct Known {
     list: Vec<(String, Status)>,
     revisions: u64,
-    said: Vec<String>,
+    said: BTreeMap<Option<String>, Vec<String>>,
     work: Vec<Option<Work>>,
 }
 
 /// All threads of a store that have anything.
 fn known(store: &mut Store) -> BTreeMap<String, Known> {
-    let keys: Vec<String> = store.saved_threads().into_iter().map(|kept| kept.key).collect();
+    let keys = kept(store);
     let known = keys.into_iter().map(|key| {
+        let observed = |thread: &Thread| thread.observations().reported().cloned().collect::<Vec<_>>();
+        let all = store.with_span(&key, Span::Observations(1, u64::MAX), observed).unwrap().unwrap();
         let thread = store.get(&key).unwrap().unwrap();
-        let said = thread.observations().reported().filter(|one| one.kind() != Type::Usage);
         // When a title is told does not matter, nor when another Emacs took over.
-        let said = said.filter(|one| !matches!(one.kind(), Type::Title | Type::StateUpdate));
-        let mut said: Vec<String> = said
-            .map(|one| {
-                let call = one.payload.call().map(|call| &call.call_id);
-                let line = (&one.payload.metadata.uuid, one.payload.metadata.timestamp, call);
-                format!("{line:?} {}", serde_json::to_string(&one.payload).unwrap())
-            })
-            .collect();
-        said.sort();
+        let is_line = |kind| !matches!(kind, Type::Title | Type::StateUpdate);
+        let (mut said, mut once) = (BTreeMap::<_, Vec<String>>::new(), HashSet::new());
+        for one in all.iter().filter(|one| is_line(one.kind())) {
+            let call = one.payload.call().map(|call| &call.call_id);
+            let metadata = &one.payload.metadata;
+            let line = (&metadata.uuid, metadata.timestamp, call);
+            let line = format!("{line:?} {:?} {}", one.kind(), serde_json::to_string(&one.payload).unwrap());
+            assert!(metadata.uuid.is_none() || once.insert(line.clone()), "twice: {line}");
+            said.entry(metadata.agent.clone()).or_default().push(line);
+        }
         let ids = (1..=200).map(|number| format!("t{number}"));
         let parts = ids.map(|id| thread.work(Part::Item(&id)).cloned());
         let work = [thread.work(Part::Whole).cloned(), thread.work(Part::Outside).cloned()];
@@ -92,8 +101,8 @@ fn append(file: &Path, bytes: &[u8]) {
 
 /// Cuts the newest journals, like a crash of the machine at any moment.
 fn crash(journals: &Path, random: u64) {
-    for (number, entry) in fs::read_dir(journals).into_iter().flatten().enumerate() {
-        let file = OpenOptions::new().write(true).open(entry.unwrap().path()).unwrap();
+    for (number, path) in newest_segments(journals).into_iter().enumerate() {
+        let file = OpenOptions::new().write(true).open(path).unwrap();
         let length = file.metadata().unwrap().len();
         file.set_len((random >> (number % 7)) % (length + 1)).unwrap();
     }
@@ -205,7 +214,7 @@ fn turns(store: &mut Store, key: &str) -> Vec<OfTurn> {
     let thread = store.get(key).unwrap().unwrap();
     let of_turn = |(number, turn): (usize, &Turn)| {
         let work = [Part::Whole, Part::Outside].map(|part| thread.work_in_turn(number, part).cloned());
-        (turn.prompt.clone(), turn.items.clone(), turn.commits.clone(), turn.ending, work)
+        (turn.prompt.clone(), turn.items(), turn.commits.clone(), turn.ending, work)
     };
     thread.turns().iter().enumerate().map(of_turn).collect()
 }
@@ -241,9 +250,7 @@ fn assert_recorded_once(transcript: &Path, least: impl FnMut() -> usize) {
     for (key, (known, turns)) in &expected {
         let (found, found_turns) = &found[key];
         let context = format!("{key} in {}", transcript.display());
-        let lost: Vec<_> = known.said.iter().filter(|said| !found.said.contains(said)).collect();
-        assert!(lost.is_empty(), "{context}: {lost:?}");
-        assert_eq!(found.said.len(), known.said.len(), "{context}: nothing is recorded twice");
+        assert_eq!(found.said, known.said, "{context}");
         assert_eq!((&found.list, found.revisions), (&known.list, known.revisions), "{context}");
         assert!(found.work == known.work, "{context}: {:?}", (&found.work[..3], &known.work[..3]));
         assert_eq!(found_turns, turns, "{context}");
@@ -333,6 +340,106 @@ fn every_recorded_session_is_recorded_once_if_emacs_crashes_between_lines() {
             Follower::new(path.clone(), Options::default()).read(&Slice::WHOLE).unwrap().events.len();
         assert_recorded_once(&path, || 1 + random.below(1 + events / 4));
     }
+}
+
+/// A session whose agent keeps its lists with `todo_write`: its events, and its calls.
+struct WithCalls {
+    events: Vec<Event>,
+    /// Each with the thread and the list, and with its time.
+    calls: Vec<(String, Call, Plan)>,
+    /// The description of the thread that an agent's program begins.
+    about: Map<String, Value>,
+}
+
+impl WithCalls {
+    /// Turns the calls of the agent's own tool for whole lists into calls of `todo_write`.
+    fn of(path: &Path, names_calls: bool) -> WithCalls {
+        let mut text = fs::read_to_string(path).unwrap();
+        for tool in ["TodoWrite", "update_plan"] {
+            for space in ["", " "] {
+                let name = |tool: &str| format!("\"name\":{space}\"{tool}\"");
+                text = text.replace(&name(tool), &name("mcp__plans__todo_write"));
+            }
+        }
+        let folder = Folder::new();
+        fs::create_dir_all(folder.path()).unwrap();
+        let file = folder.path().join("session.jsonl");
+        append(&file, text.as_bytes());
+        let events = Follower::new(file, Options::default()).read(&Slice::WHOLE).unwrap().events;
+        let call = |event: &Event| match &event.kind {
+            EventKind::EmacsCall { id, list: Some(Ok(plan)), .. } => {
+                let id = names_calls.then(|| id.clone());
+                let call = Call { sent: Some(format!("p/{}", event.uuid)), id, time: event.time };
+                Some((event.source.key(), call, plan.clone()))
+            }
+            _ => None,
+        };
+        let calls = events.iter().filter_map(call).collect();
+        let folder = events.first().map_or("", |event| event.source.folder.trim_end_matches('/'));
+        let about = Map::from_iter([("project".to_owned(), format!("{folder}/").into())]);
+        WithCalls { events, calls, about }
+    }
+
+    /// What becomes known if calls and lines come in the order of their times, or calls earlier, and lines in
+    /// batches, with a crash after some. `next` says how many calls come early, how many events the batch has
+    /// at least, and whether Emacs crashes after it.
+    fn known(&self, mut next: impl FnMut() -> (usize, usize, bool)) -> BTreeMap<String, Known> {
+        let folder = Folder::new();
+        let mut emacs = Emacs::start(folder.path(), Path::new(""));
+        let (events, mut told, mut from, mut until) = (&self.events, 0, 0, 0);
+        while until < events.len() {
+            let (early, least, crashes) = next();
+            until = events.len().min(until + least);
+            while until < events.len() && events[until].place == events[until - 1].place {
+                until += 1;
+            }
+            // The agent goes on when a call is answered.
+            let time = events[from..until].iter().filter_map(|event| event.time).max();
+            let due =
+                self.calls.iter().rposition(|(_, call, _)| call.time <= time).map_or(0, |last| last + 1);
+            let calls = &self.calls[told..self.calls.len().min(told.max(due) + early)];
+            told += calls.len();
+            let mut last = None;
+            for (key, call, plan) in calls {
+                let time = call.time.unwrap();
+                let options = WriteOptions { call: Some(call.clone()), ..WriteOptions::default() };
+                let thread = emacs.store.open(key, self.about.clone(), time);
+                let outcome = thread.change(|thread| thread.write(plan.clone(), options, time));
+                last = Some((key, call, outcome.result));
+            }
+            record(&mut emacs.recorder, &mut emacs.store, &events[from..until], NOW);
+            from = until;
+            if crashes {
+                emacs = Emacs::start(folder.path(), Path::new(""));
+                from = 0;
+            }
+            if let Some((key, call, result)) = last {
+                let again = emacs.store.open(key, Map::new(), NOW).answered(call, NOW);
+                assert_eq!(again.map(|outcome| outcome.result), Some(result));
+            }
+        }
+        known(&mut emacs.store)
+    }
+}
+
+#[test]
+fn every_recorded_session_is_recorded_once_also_while_calls_arrive() {
+    let (mut random, mut calls) = (Random(20_260_104), 0);
+    for (path, names_calls) in sessions().iter().flat_map(|path| [(path, true), (path, false)]) {
+        let session = WithCalls::of(path, names_calls);
+        if session.calls.is_empty() {
+            continue;
+        }
+        calls += session.calls.len();
+        let expected = session.known(|| (0, 1, false));
+        let most = 1 + session.events.len() / 8;
+        for _ in 0..2 {
+            let found = session.known(|| (random.below(3), 1 + random.below(most), random.below(3) == 0));
+            assert_eq!(found, expected, "{}", path.display());
+        }
+        assert_eq!(session.known(|| (usize::MAX / 2, 1, false)), expected, "{}", path.display());
+    }
+    assert!(calls > 0);
 }
 
 /// A session that is forked before a line, and its fork, which then goes on in its place.
@@ -428,7 +535,7 @@ fn known_to_0_3(folder: &Folder) -> BTreeMap<String, Known> {
 
 /// The number of all observations that the journals have.
 fn observations(store: &mut Store) -> usize {
-    let keys = store.saved_threads().into_iter().map(|kept| kept.key).collect::<Vec<_>>();
+    let keys = kept(store);
     let count = |key: &String| store.get(key).unwrap().unwrap().observations().reported().count();
     keys.iter().map(count).sum()
 }
@@ -468,11 +575,13 @@ fn a_batch_that_was_not_completely_written_is_recorded_again_as_a_whole() {
         append(&file, format!("{line}\n").as_bytes());
     }
     let expected = known(&mut Emacs::start(&journals, &file).read().store);
-    let journal = fs::read_dir(&journals).unwrap().next().unwrap().unwrap().path();
+    let journal = newest_segments(&journals).remove(0);
     let written = fs::read(&journal).unwrap();
     let is_near =
         |length: &usize| length.is_multiple_of(5) || written[length.saturating_sub(2)..].starts_with(b"}\n");
     for length in (0..=written.len()).filter(is_near) {
+        fs::remove_dir_all(journal.parent().unwrap()).unwrap();
+        fs::create_dir(journal.parent().unwrap()).unwrap();
         fs::write(&journal, &written[..length]).unwrap();
         let found = known(&mut Emacs::start(&journals, &file).read().store);
         assert_eq!(found, expected, "after {length} of {} bytes", written.len());

@@ -10,6 +10,8 @@ use todo_write::list::item::Draft;
 use todo_write::thread::record::FORMAT;
 use todo_write::thread::{Edit, WriteOptions};
 
+use todo_write::journal::segment;
+
 use super::super::{corpus, root};
 use super::folder::Folder;
 use super::lists;
@@ -107,7 +109,8 @@ fn journals(calls: &[Vec<Draft>]) -> [Vec<u8>; 3] {
             thread.set_paused((now % 2 == 0).then(|| "a pause".to_owned()), now);
         });
     }
-    let file = fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+    let plan = fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+    let file = segment(&plan, 1);
     let text = fs::read_to_string(file).unwrap();
     let without_sum = |line: &str| format!("{}}}\n", line.split_once(",\"sum\":").unwrap().0);
     let bare: String = text.lines().map(without_sum).collect();
