@@ -137,7 +137,7 @@ If there is one of that name, the new one gets another name."
       (when content
         (insert (substring-no-properties content)))
       (goto-char (point-min)))
-    ;; The session offers a button: the user's windows are the user's.
+    ;; RET on the call in the plan shows it: the user's windows are the user's.
     (list :content
           (format "Made buffer %s (%d characters)%s" (buffer-name buffer)
                   (buffer-size buffer)

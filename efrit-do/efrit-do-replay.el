@@ -111,14 +111,15 @@ Signal `efrit-do-script-error' with the place of the first problem."
 ;;; Playing
 
 (cl-defmethod efrit-do-backend-title ((_backend (eql 'replay)) session)
-  "Return the title in the script of SESSION."
-  (efrit-do-replay--state-title (efrit-do-replay--script session)))
+  "Return the title in the script of SESSION, and whether that is the demo."
+  (let ((title (efrit-do-replay--state-title (efrit-do-replay--script session))))
+    (if (efrit-do-session-notice session) (concat "Demonstration: " title) title)))
 
 (cl-defmethod efrit-do-backend-notice ((_backend (eql 'replay)) session)
   "Return a notice if SESSION plays the demo, which ignores the command."
   (unless (plist-get (efrit-do-session-options session) :script)
     "Demonstration: a scripted agent; set `efrit-do-backend' to give your \
-command to a model"))
+command to a model.  It takes up tasks that you add with +"))
 
 (cl-defmethod efrit-do-backend-start ((_backend (eql 'replay)) session)
   "Play the script of SESSION."

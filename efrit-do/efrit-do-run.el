@@ -13,7 +13,16 @@
 (require 'efrit-do-tools)
 (require 'efrit-do-session)
 
-(declare-function efrit-do-view-show "efrit-do-view")
+(defvar todo-write-view-buffer-name)
+(defvar todo-write-view-shown-hook)
+(declare-function todo-write-mode-line-by-default "todo-write-mode-line")
+(declare-function todo-write-redraw "todo-write-view")
+(declare-function todo-write-page-keep "todo-write-page")
+(declare-function todo-write-place-at "todo-write-place")
+(declare-function todo-write-place-position "todo-write-place")
+(declare-function todo-write-turns-headings "todo-write-turns")
+(declare-function todo-write-view-move-goto-entry "todo-write-view-move")
+(declare-function todo-write-view-move-goto-turn "todo-write-view-move")
 
 (defcustom efrit-do-backend 'auto
   "The backend that runs the agent.
@@ -66,14 +75,12 @@ When all is done, call session_complete and say what you did and found."
     (efrit-do-session-begin command backend options)))
 
 (defun efrit-do-run-and-show (command)
-  "Let an agent work on COMMAND in the background, and show its work.
+  "Let an agent work on COMMAND in the background, and show its plan.
 Return the session."
-  (require 'efrit-do-view)
   (let ((session (efrit-do-run--begin command nil)))
-    (efrit-do-view-show session)
+    (efrit-do-run-show session)
     (prog1 (efrit-do-session-start session)
-      (when (efrit-do-run-demo-p)
-        (message "Add a task with + while it works")))))
+      (message (substitute-command-keys "\\<efrit-do-plan-mode-map>\\[efrit-do-cancel] stops it")))))
 
 ;;;###autoload
 (defun efrit-do-demo ()
@@ -118,16 +125,66 @@ cancels the session.  Signal `todo-write-error' if it cannot start."
           (plist-put (efrit-do-session-options session) :unattended nil))
     (efrit-do-session-outcome session)))
 
+;;; Showing
+
+(defvar efrit-do-plan-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map (kbd "C-c C-k") #'efrit-do-cancel)
+    (define-key map (kbd "C-c C-c") #'efrit-do-continue)
+    map)
+  "Keymap of `efrit-do-plan-mode'.")
+
+(define-minor-mode efrit-do-plan-mode
+  "Minor mode of the buffer of a plan while it is that of a session here."
+  :interactive nil)
+
+(defun efrit-do-run--on-shown ()
+  "Switch `efrit-do-plan-mode' on in the plan of a session, else off."
+  (efrit-do-plan-mode (if (efrit-do-run--session-here #'identity) 1 -1)))
+
+(defun efrit-do-run-show (session)
+  "Show the plan of SESSION, also in mode lines."
+  (require 'todo-write-mode-line)
+  (require 'todo-write-view)
+  (todo-write-mode-line-by-default t)
+  (add-hook 'todo-write-view-shown-hook #'efrit-do-run--on-shown)
+  (add-hook 'efrit-do-end-functions #'efrit-do-run--on-end)
+  (with-current-buffer (todo-write-show (efrit-do-session-thread session))
+    (efrit-do-run--on-shown)))
+
+(defun efrit-do-run--on-end (session)
+  "Show the last text of SESSION in full if its plan is in the buffer of plans.
+Say how to continue SESSION if it is not done."
+  (when-let* ((thread (efrit-do-session-thread session))
+              (buffer (get-buffer todo-write-view-buffer-name))
+              ((equal thread (buffer-local-value 'todo-write-view-thread buffer))))
+    (with-current-buffer buffer
+      (todo-write-redraw)
+      (pcase-let ((turn (car (todo-write-turns-headings thread 0)))
+                  (`(,id . ,text) (efrit-do-session-said session)))
+        (todo-write-page-keep #'todo-write-place-at #'todo-write-place-position
+                              (lambda ()
+                                ;; A short one stands in its line.
+                                (if (string-match-p "\n\\|.\\{50\\}" (or text ""))
+                                    (todo-write-view-move-goto-entry (cons 'turn turn) id)
+                                  (todo-write-view-move-goto-turn turn))))))
+    (when (efrit-do-session-resumable-p session)
+      (message (substitute-command-keys
+                "Stopped: %s.  \\<efrit-do-plan-mode-map>\\[efrit-do-continue] in the plan continues")
+               (todo-write-text-line (efrit-do-session-reason session))))))
+
 ;;; Interrupting
 
-(defvar-local efrit-do-buffer-session nil
-  "The session shown in this buffer.")
+(defun efrit-do-run--session-here (predicate)
+  "Return the session of this buffer's plan that satisfies PREDICATE, or nil."
+  (seq-find (lambda (session)
+              (and (equal todo-write-view-thread (efrit-do-session-thread session))
+                   (funcall predicate session)))
+            efrit-do-sessions))
 
 (defun efrit-do-run--session-with (predicate)
-  "Return this buffer's session or the newest one that satisfies PREDICATE."
-  (or (and efrit-do-buffer-session
-           (funcall predicate efrit-do-buffer-session)
-           efrit-do-buffer-session)
+  "Return the session of this buffer's plan or the newest one with PREDICATE."
+  (or (efrit-do-run--session-here predicate)
       (seq-find predicate efrit-do-sessions)))
 
 ;;;###autoload

@@ -21,6 +21,8 @@
 ;;; Code:
 
 (require 'efrit-do-builtin)
+(require 'todo-write-agents)
+(require 'todo-write-text)
 
 (defvar efrit-do-end-functions nil
   "Abnormal hook called with a session after it has ended in any way.")
@@ -43,6 +45,7 @@
   (trace 1 :documentation "Number of times that it was started or continued.")
   (results nil :documentation "Outcomes of the tool calls, newest first.")
   (text nil :documentation "Text of the model in this turn.")
+  (said nil :documentation "The id of the last text that was recorded, and this.")
   (earlier nil :documentation "Its last text before this turn.")
   (message nil :documentation "Message of `session_complete'.")
   (allowed nil :documentation "Names of tools that need no further consent.")
@@ -275,13 +278,29 @@ tripped, or the user stopped it."
     (unless thinking
       (setf (efrit-do-session-text session)
             (concat (efrit-do-session-text session) text)))
-    (efrit-do-session--stream session "TOKEN" text thinking)))
+    (efrit-do-session--stream session "TOKEN" text thinking)
+    (unless (or thinking noninteractive (active-minibuffer-window)
+                (not (todo-write-agents-visible-p (efrit-do-session-thread session))))
+      ;; The plan has the text when it is complete.
+      (let ((message-log-max nil)
+            (said (efrit-do-session-text session)))
+        (message "%s" (todo-write-text-truncate-start
+                       (todo-write-text-line (substring said (max 0 (- (length said) 400))))
+                       (1- (frame-width))))))))
+
+(defun efrit-do-session--say (session)
+  "Record the text of the model of SESSION in this turn, unless that is done."
+  (let ((text (efrit-do-session-text session)))
+    (unless (or (string-blank-p (or text "")) (eq text (cdr (efrit-do-session-said session))))
+      (setf (efrit-do-session-said session)
+            (cons (plist-get (efrit-do-session-record session "MESSAGE" text) :id) text)))))
 
 (defun efrit-do-session-answered (session &optional metadata)
   "Record the end of the model's turn in SESSION.
 METADATA is a plist about the turn, such as `:model'."
   (when (efrit-do-session-running-p session)
     (efrit-do-session--stream session "END" nil)
+    (efrit-do-session--say session)
     (when metadata
       (efrit-do-session-record session "LLM_STREAM_METADATA" metadata))
     (efrit-do-session-record
@@ -463,6 +482,8 @@ An error or quit of the backend ends SESSION and is signaled again."
       (todo-write-set-activity (efrit-do-session-thread session) 'working)
       (efrit-do-session-record session "INTENT" command)
       (efrit-do-session-record session "TITLE" title)
+      (when-let* ((notice (efrit-do-session-notice session)))
+        (efrit-do-session-record session "STATE_UPDATE" (list :text notice)))
       (efrit-do-backend-start backend session)))
   session)
 
@@ -487,6 +508,7 @@ pause a list with open tasks."
       (let ((failed (eq status 'failed))
             (text (efrit-do-session-text session)))
         (efrit-do-session--stream session (if failed "ERROR" "END") reason)
+        (efrit-do-session--say session)
         (when failed
           (efrit-do-session-record session "LLM_STREAM_ERROR" reason))
         (when (memq status '(failed stopped))

@@ -27,7 +27,7 @@
   (custom-add-load 'todo-write 'efrit-do-tools)
   (put 'efrit-do 'custom-loads
        '(efrit-do-builtin efrit-do-gptel efrit-do-replay efrit-do-run efrit-do-session
-         efrit-do-tools efrit-do-view)))
+         efrit-do-tools)))
 
 (defvar efrit-do-time-limit 60
   "Seconds after which a shell command or an asynchronous tool is stopped.

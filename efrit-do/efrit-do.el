@@ -12,9 +12,9 @@
 
 ;;; Commentary:
 
-;; `M-x efrit-do' reads a command, starts an agent, and shows its work in *efrit-do*
-;; and its plan in *efrit-todos*.  The agent is a model if gptel is loaded and
-;; configured, otherwise a scripted demonstration.  From Lisp:
+;; `M-x efrit-do' reads a command, starts an agent, and shows its plan and its work in
+;; *efrit-todos*.  The agent is a model if gptel is loaded and configured, otherwise a
+;; scripted demonstration.  From Lisp:
 ;;
 ;;   (efrit-do-run "Rename foo to bar in this project")
 

@@ -67,11 +67,13 @@ PATH is never read as the name of a file on another machine.  Signal a
        (seq-count (lambda (char) (eq char ?\n)) (match-string 2 patch)))))
 
 (defun todo-write-visit-entry (thread entry)
-  "Visit what ENTRY of THREAD is about: a page, the file it changed, or its output."
-  (let ((file (and (not (eq (todo-write-story-entry-kind entry) 'command))
+  "Visit what ENTRY of THREAD is about: a page, a file, a buffer, or its output."
+  (let ((buffer (plist-get (plist-get (todo-write-story-entry-result entry) :content) :buffer))
+        (file (and (not (eq (todo-write-story-entry-kind entry) 'command))
                    (car (todo-write-story-files entry)))))
     (cond ((todo-write-story-entry-url entry)
            (browse-url (todo-write-story-entry-url entry)))
+          (buffer (pop-to-buffer (or (get-buffer buffer) (user-error "That buffer was killed"))))
           (file (todo-write-visit-open-file thread (plist-get file :path)
                                             (todo-write-visit--line (plist-get file :patch))))
           (t (todo-write-visit--output thread entry)))))

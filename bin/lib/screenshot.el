@@ -540,7 +540,6 @@ is the file name of the script."
    :name "edit_file" :function #'screenshot-edit-file
    :args (mapcar (lambda (name) (list :name name :type "string")) '("path" "old" "new")))
   (efrit-do-demo-live)
-  (enlarge-window 3)
   (message nil)
   (setq efrit-do-end-functions
         (list (lambda (_session)

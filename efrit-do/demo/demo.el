@@ -5,15 +5,13 @@
 
 ;;; Commentary:
 
-;; bin/demo runs this.  In a terminal it shows *efrit-todos* beside *efrit-do*;
-;; elsewhere it prints the plan after each change.  The environment selects
-;; the script; see bin/demo.
+;; bin/demo runs this.  In a terminal it shows *efrit-todos*; elsewhere it prints the
+;; plan after each change.  The environment selects the script; see bin/demo.
 
 ;;; Code:
 
 (require 'efrit-do)
 (require 'efrit-do-replay)
-(require 'efrit-do-view)
 (require 'todo-write-view)
 (require 'todo-write-mode-line)
 
@@ -107,26 +105,17 @@ part of the repository: TODO_WRITE_CORPUS names their folder"))
 
 ;;; In a terminal
 
-(defun efrit-do-demo--arrange (session)
-  "Show the plan above and SESSION, if any, below or beside it."
-  (delete-other-windows)
-  (switch-to-buffer "*efrit-todos*")
-  (when session
-    (set-window-buffer (if (> (frame-width) 120) (split-window-right)
-                         (split-window-below (min 12 (/ (frame-height) 2))))
-                       (efrit-do-view-open session))))
-
 (defun efrit-do-demo-live ()
   "Play in this frame."
   (efrit-do-demo--use-temporary-store)
   (setq inhibit-startup-screen t)
   (todo-write-mode-line-mode 1)
   (let* ((number (efrit-do-demo--variable "SESSION"))
-         (session (unless number (efrit-do-demo--begin)))
-         (thread (if session (efrit-do-session-thread session)
-                   (efrit-do-demo--start-session number))))
-    (todo-write-show thread)
-    (efrit-do-demo--arrange session)
+         (session (unless number (efrit-do-demo--begin))))
+    (if session (efrit-do-run-show session)
+      (todo-write-show (efrit-do-demo--start-session number)))
+    (pop-to-buffer "*efrit-todos*")
+    (delete-other-windows)
     (add-hook 'efrit-do-end-functions
               (lambda (_session)
                 (message "The end.  RET opens a row, H shows the history, \

@@ -15,7 +15,7 @@
 
 (defconst evil-checks-modes
   '(todo-write-view-mode todo-write-history-mode todo-write-timeline-mode
-    todo-write-list-mode todo-write-log-mode efrit-do-view-mode)
+    todo-write-list-mode todo-write-log-mode)
   "The modes of our buffers.")
 
 (defun evil-checks-states (before after &rest forms)
@@ -35,7 +35,7 @@ An Emacs evaluates BEFORE, AFTER and FORMS, and then begins the modes."
 (defconst evil-checks-ours
   '(progn (require 'todo-write-history) (require 'todo-write-timeline)
           (require 'todo-write-list) (require 'todo-write-log)
-          (require 'todo-write-doctor) (require 'efrit-do-view))
+          (require 'todo-write-doctor))
   "The form that loads the package.")
 
 (defconst evil-checks-evil '(progn (require 'evil) (evil-mode 1))

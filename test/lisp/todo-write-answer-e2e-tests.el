@@ -463,12 +463,11 @@ answer that allows always."
       (todo-write-user-eval
        `(progn
           (require 'efrit-do-replay)
-          (require 'efrit-do-view)
           (switch-to-buffer "mine")
           (let ((session (efrit-do-session-begin
                           "Write it" 'replay
                           (list :script (json-parse-string ,(json-serialize script))))))
-            (efrit-do-view-show session)
+            (efrit-do-run-show session)
             (efrit-do-session-start session))
           nil))
       (todo-write-test-wait
@@ -478,15 +477,31 @@ answer that allows always."
                              '(sort (mapcar (lambda (window) (buffer-name (window-buffer window)))
                                             (window-list))
                                     #'string<))))
-        (should (equal (windows) '("*efrit-do*" "*efrit-todos*" "mine")))
+        (should (equal (windows) '("*efrit-todos*" "mine")))
         (todo-write-user-eval
-         '(progn (select-window (get-buffer-window "*efrit-do*"))
+         '(progn (select-window (get-buffer-window "*efrit-todos*"))
                  (goto-char (point-min))
-                 (search-forward "Show made\\u202e")
-                 (backward-char)
+                 (search-forward "buffer_create made")
                  nil))
         (todo-write-user-type "\r")
-        (should (equal (windows) '("*efrit-do*" "*efrit-todos*" "made\\u202e")))))))
+        (should (equal (windows) '("*efrit-todos*" "made\\u202e")))))))
+
+;;; What an agent says
+
+(ert-deftest efrit-do-shows-text-in-the-echo-area-while-it-comes ()
+  (todo-write-answer-user
+    (todo-write-user-eval
+     '(progn
+        (require 'efrit-do-replay)
+        (let ((session (efrit-do-session-begin
+                        "Say it" 'replay
+                        (list :script (json-parse-string
+                                       "{\"turns\": [[{\"text\": \"Word by word\"}, {\"pause\": 600}]]}")))))
+          (efrit-do-run-show session)
+          (efrit-do-session-start session))
+        nil))
+    (todo-write-test-wait
+     (lambda () (string-search "Word by word" (todo-write-answer-user--message))))))
 
 ;;; Answers
 

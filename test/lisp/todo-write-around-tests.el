@@ -30,7 +30,6 @@
 (require 'todo-write-menu)
 (require 'todo-write-review)
 (require 'todo-write-visit)
-(require 'efrit-do-view)
 
 ;;; Menus and keys
 
@@ -101,8 +100,7 @@
 
 (ert-deftest todo-write-menu-shows-the-keys-of-every-buffer ()
   (dolist (mode '(todo-write-view-mode todo-write-history-mode todo-write-timeline-mode
-                  todo-write-list-mode todo-write-log-mode
-                  efrit-do-view-mode))
+                  todo-write-list-mode todo-write-log-mode))
     (with-temp-buffer
       (funcall mode)
       (should (eq (key-binding "?") 'todo-write-menu))
@@ -120,7 +118,7 @@
 
 (defconst todo-write-menu-tests--modes
   '(todo-write-view-mode todo-write-history-mode todo-write-timeline-mode
-    todo-write-list-mode todo-write-log-mode efrit-do-view-mode)
+    todo-write-list-mode todo-write-log-mode)
   "The modes of our buffers.")
 
 ;; Transient wraps what is too wide, and cuts off what is too high, without a sign.

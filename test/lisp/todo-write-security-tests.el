@@ -22,7 +22,6 @@
 (require 'todo-write-notify)
 (require 'todo-write-org)
 (require 'efrit-do)
-(require 'efrit-do-view)
 
 (defvar todo-write-security-tests--ran nil
   "Non-nil once agent text has been evaluated.")
@@ -109,12 +108,6 @@
       (ignore-error todo-write-error
         (should-not (todo-write-bookmark-restore nil "x" key))))
     (should-not (or todo-write-security-tests--ran (todo-write-threads)))))
-
-(ert-deftest efrit-do-view-shows-invisible-characters-as-escapes ()
-  (with-temp-buffer
-    (efrit-do-view--insert "a\u202eb\n\tc\u200b")
-    (should (equal (buffer-string) "a\\u202eb\n\tc\\u200b"))
-    (should (equal (efrit-do-view--one-line "x\u2066\ny" "") "x\\u2066 y"))))
 
 (ert-deftest todo-write-notify-escapes-markup-for-desktops-that-take-it ()
   (require 'notifications)

@@ -739,9 +739,9 @@ subscribers heard.  The tool \"count\" returns how often it ran."
                                              '((:text "Done."))))
                           ;; Events of the stream have none.
                           when (plist-get event :id) collect (plist-get event :type))
-                 '("INTENT" "TITLE" "LLM_STREAM_START" "THOUGHTS" "LLM_STREAM_END" "TOOL_CALL"
-                   "TOOL_EXECUTION" "LLM_STREAM_START" "LLM_STREAM_END" "SYNTHESIS"
-                   "FINAL_RESPONSE"))))
+                 '("INTENT" "TITLE" "LLM_STREAM_START" "THOUGHTS" "MESSAGE" "LLM_STREAM_END"
+                   "TOOL_CALL" "TOOL_EXECUTION" "LLM_STREAM_START" "MESSAGE" "LLM_STREAM_END"
+                   "SYNTHESIS" "FINAL_RESPONSE"))))
 
 ;;; 003: open questions
 
