@@ -12,6 +12,7 @@
 
 ;;; Code:
 
+(require 'benchmark)
 (require 'tabulated-list)
 (require 'todo-write)
 (require 'todo-write-agents)
@@ -50,14 +51,14 @@ session for another one."
 (defvar-local todo-write-list--agents nil
   "Hash table from the keys in the overview to their agents.")
 
-(defvar-local todo-write-list--older nil
-  "Keys of the agents that are folded to a count.")
-
 (defvar-local todo-write-list--unfolded nil
   "Non-nil shows older agents.")
 
-(defvar-local todo-write-list--unsorted nil
-  "Non-nil if rows kept their places when their states changed.")
+(defvar-local todo-write-list--stale nil
+  "Non-nil if agents changed while no window showed them.")
+
+(defvar todo-write-list--cost 0
+  "Seconds that it took to draw the overview last.")
 
 (defvar todo-write-list--timer nil
   "Timer that updates ages, or nil.")
@@ -77,16 +78,11 @@ session for another one."
   (add-hook 'todo-write-agent-functions #'todo-write-list--on-agent)
   (add-hook 'todo-write-events-functions #'todo-write-list--on-event)
   (todo-write-hands-watch 'list t)
-  (add-hook 'todo-write-hands-functions #'todo-write-list--on-hands)
+  (add-hook 'todo-write-hands-functions #'todo-write-list--on-agent)
   (unless todo-write-list--timer
-    (setq todo-write-list--timer (run-at-time 30 30 #'todo-write-list--tick)))
-  (add-hook 'window-size-change-functions
-            (lambda (window)
-              (with-current-buffer (window-buffer window)
-                (unless (equal (todo-write-list--columns (window-body-width window))
-                               tabulated-list-format)
-                  (todo-write-list--print))))
-            nil t)
+    (setq todo-write-list--timer (run-at-time 30 30 #'todo-write-list--on-agent)))
+  (dolist (hook '(window-size-change-functions window-buffer-change-functions))
+    (add-hook hook #'todo-write-list--fit nil t))
   (add-hook 'kill-buffer-hook #'todo-write-list--stop nil t)
   (add-hook 'change-major-mode-hook #'todo-write-list--stop nil t))
 
@@ -117,7 +113,7 @@ session for another one."
   (remove-hook 'todo-write-agent-functions #'todo-write-list--on-agent)
   (remove-hook 'todo-write-events-functions #'todo-write-list--on-event)
   (todo-write-hands-watch 'list nil)
-  (remove-hook 'todo-write-hands-functions #'todo-write-list--on-hands))
+  (remove-hook 'todo-write-hands-functions #'todo-write-list--on-agent))
 
 ;;; Rows
 
@@ -171,192 +167,99 @@ If one of OTHERS has the same title and folder name, a short id precedes it."
                            (todo-write-text-helped cell))))
                      tabulated-list-format))))))
 
-(defun todo-write-list--keep (draw)
-  "Call DRAW, which edits the buffer; keep windows at their agents' rows.
-Their beginnings stay at their lines."
-  (let ((inhibit-read-only t))
-    (todo-write-page-keep (lambda (position &optional start)
-                            (if start (list nil 0 (line-number-at-pos position))
-                              (todo-write-page-row position)))
-                          #'todo-write-page-of-row draw)))
-
 (defvar todo-write-list-refresh-hook nil
   "Hook, run before `g' lists the agents again, as to look for new ones.")
 
-(defun todo-write-list--print (&rest _)
-  "Print all rows, sorted; windows stay where they are, at their agents' rows."
+(defun todo-write-list--print (&optional keep)
+  "Print all rows, sorted; windows stay where they are, at their agents' rows.
+KEEP non-nil means that those that are there keep their order."
   (let* ((window (get-buffer-window nil t))
-         (agents (seq-group-by (lambda (agent) (and (todo-write-list--folded-p agent) t))
-                               (todo-write-list-cells-known-agents)))
-         (shown (cdr (assq nil agents)))
-         (titles (seq-group-by (lambda (agent) (plist-get agent :title)) shown)))
-    (setq todo-write-list--older (mapcar (lambda (agent) (plist-get agent :thread))
-                                         (cdr (assq t agents)))
-          tabulated-list-format
-          (todo-write-list--columns (if window (window-body-width window) 100)))
-    (tabulated-list-init-header)
-    (clrhash todo-write-list--agents)
-    (dolist (agent shown)
+         (before (and keep todo-write-list--agents))
+         (agents (seq-group-by
+                  (lambda (agent)
+                    (not (or todo-write-list--unfolded
+                             (not (todo-write-list--old-p agent))
+                             (and before (gethash (plist-get agent :thread) before)))))
+                  (todo-write-list-cells-known-agents)))
+         (older (length (cdr (assq t agents))))
+         (sorted (cdr (assq nil agents)))
+         (titles (seq-group-by (lambda (agent) (plist-get agent :title)) sorted))
+         (shown sorted))
+    (setq todo-write-list--stale nil
+          todo-write-list--agents (make-hash-table :test #'equal))
+    (dolist (agent sorted)
       (puthash (plist-get agent :thread) agent todo-write-list--agents))
-    (todo-write-list--set-unsorted nil)
-    (setq tabulated-list-entries
+    (when before
+      (let ((known (cl-loop for (id) in tabulated-list-entries
+                            for agent = (gethash id todo-write-list--agents)
+                            when agent collect agent)))
+        (setq shown (mapcar (lambda (agent)
+                              (if (gethash (plist-get agent :thread) before) (pop known) agent))
+                            sorted))))
+    (setq tabulated-list-format
+          (todo-write-list--columns (if window (window-body-width window) 100))
+          mode-line-process (unless (equal shown sorted)
+                              '(:propertize " g sorts" face todo-write-paused))
+          tabulated-list-entries
           (mapcar (lambda (agent)
                     (todo-write-list--entry
                      agent (cdr (assoc (plist-get agent :title) titles))))
                   shown))
-    (todo-write-list--keep (lambda ()
-                             (tabulated-list-print)
-                             (todo-write-list--count-older)))))
+    (tabulated-list-init-header)
+    (force-mode-line-update)
+    (let ((inhibit-read-only t))
+      ;; The beginnings of windows stay at their lines.
+      (todo-write-page-keep (lambda (position &optional start)
+                              (if start (list nil 0 (line-number-at-pos position))
+                                (todo-write-page-row position)))
+                            #'todo-write-page-of-row
+                            (lambda ()
+                              (tabulated-list-print)
+                              (todo-write-list--count older))))))
 
-(defun todo-write-list--set-unsorted (unsorted)
-  "Note whether the rows are UNSORTED, and say so in the mode line."
-  (setq todo-write-list--unsorted unsorted
-        mode-line-process (and unsorted '(:propertize " g sorts" face todo-write-paused)))
-  (force-mode-line-update))
-
-(defun todo-write-list--folded-p (agent)
-  "Return non-nil if AGENT is only counted among the older ones."
-  (and (not todo-write-list--unfolded) (todo-write-list--old-p agent)))
-
-(defun todo-write-list--count-older ()
-  "Show at the end how many agents are folded, if any."
-  (goto-char (point-max))
-  (when (get-text-property (max (point-min) (1- (point))) 'todo-write-older)
-    (delete-region (line-beginning-position 0) (point)))
-  (when todo-write-list--older
+(defun todo-write-list--count (older)
+  "Show at the end that OLDER agents are folded, if any."
+  (when (> older 0)
+    (goto-char (point-max))
     (insert (todo-write-row-button
-             (propertize (format " %d older; RET shows %s\n" (length todo-write-list--older)
-                                 (if (cdr todo-write-list--older) "them" "it"))
+             (propertize (format " %d older; RET shows %s\n" older (if (> older 1) "them" "it"))
                          'face 'todo-write-time)
              'todo-write-button "RET, mouse-1: show them" 'todo-write-older t
              'action (lambda (_) (todo-write-list-toggle-older))))))
 
-(defvar todo-write-list--undrawn nil
-  "Agents whose rows are out of date, an alist of threads and (AGENT . WHAT).
-These are as for `todo-write-list--update-row'.")
-
-(defun todo-write-list--on-agent (thread old new)
-  "Update the row of the agent of THREAD, which was OLD and is NEW.
-For `todo-write-agent-functions'."
-  (let ((what (cond ((null new) 'gone)
-                    ((or (todo-write-agent-transition-p old new)
-                         ;; It sorts elsewhere once its files are reviewed.
-                         (and (eq 'unseen (plist-get new :attention))
-                              (not (eq (null (plist-get old :new)) (null (plist-get new :new))))))
-                     'transition)
-                    (t 'change))))
-    (cond ((null (get-buffer todo-write-list--buffer))
-           ;; Buffers may be killed without running their hooks.
-           (todo-write-list--stop))
-          ((todo-write-events-draw-later #'todo-write-list--draw)
-           (let ((before (cdr (alist-get thread todo-write-list--undrawn nil nil #'equal))))
-             (setf (alist-get thread todo-write-list--undrawn nil nil #'equal)
-                   (cons (or new old) (if (eq what 'change) (or before what) what)))))
-          (t (with-current-buffer todo-write-list--buffer
-               (todo-write-list--update-row (or new old) what))))))
+(defun todo-write-list--on-agent (&rest _)
+  "Draw the overview soon, also since ages run.
+For `todo-write-agent-functions' and `todo-write-hands-functions'."
+  (if (get-buffer todo-write-list--buffer)
+      ;; A thousand sessions may begin at once.
+      (todo-write-events-soon (max 0.1 (* 5 todo-write-list--cost)) #'todo-write-list--draw)
+    ;; Buffers may be killed without running their hooks.
+    (todo-write-list--stop)))
 
 (defun todo-write-list--on-event (_thread what _data)
-  "Draw all rows if WHAT is that more was read of earlier sessions.
+  "Draw the overview soon if WHAT is that more was read of earlier sessions.
 For `todo-write-events-functions'."
-  (when-let* (((eq what 'kept))
-              (buffer (get-buffer todo-write-list--buffer)))
-    (with-current-buffer buffer
-      (todo-write-list--print))))
-
-(defun todo-write-list--on-hands (thread)
-  "Draw the row of the agent of THREAD: its note changed."
-  (when-let* ((agent (todo-write-agent thread)))
-    (todo-write-list--on-agent thread agent agent)))
-
-(defconst todo-write-list--most-drawn 10
-  "Maximum number of rows that are drawn at once for themselves.
-One more may get a mark that tells it from one of them.")
+  (when (eq what 'kept)
+    (todo-write-list--on-agent)))
 
 (defun todo-write-list--draw ()
-  "Draw rows that are out of date; if those are many, the others a little later.
-A thousand sessions may begin at once."
-  (let ((undrawn (reverse todo-write-list--undrawn)))
-    (setq todo-write-list--undrawn (reverse (nthcdr todo-write-list--most-drawn undrawn)))
-    (when-let* ((buffer (get-buffer todo-write-list--buffer)))
-      (when todo-write-list--undrawn
-        (todo-write-events-soon 0.01 #'todo-write-list--draw))
+  "Draw the overview, now or when a window shows it.
+Its rows keep their order while its window is selected."
+  (if-let* ((buffer (get-buffer todo-write-list--buffer)))
       (with-current-buffer buffer
-        (pcase-dolist (`(,_ ,agent . ,what) (seq-take undrawn todo-write-list--most-drawn))
-          (todo-write-list--update-row agent what))))))
+        (if (get-buffer-window buffer 0)
+            (setq todo-write-list--cost
+                  (car (benchmark-run (todo-write-list--print (eq buffer (window-buffer))))))
+          (setq todo-write-list--stale t)))
+    (todo-write-list--stop)))
 
-(defun todo-write-list--update-row (agent what)
-  "Update the row of AGENT after WHAT happened, unless it is folded.
-WHAT is `transition', `gone' or, if only something else differs, `change'.
-The row keeps its place while the selected window shows the overview."
-  (let* ((key (plist-get agent :thread))
-         (shown (gethash key todo-write-list--agents))
-         (start (and shown (todo-write-page-find-row (plist-get shown :thread))))
-         (place (pcase what
-                  ('change start)
-                  ((and 'transition (guard (and start (eq (current-buffer) (window-buffer)))))
-                   (todo-write-list--set-unsorted t)
-                   start)))
-         (folded (and (not start) (not (eq what 'gone)) (todo-write-list--folded-p agent))))
-    (unless (eq (not folded) (not (member key todo-write-list--older)))
-      (setq todo-write-list--older (if folded (cons key todo-write-list--older)
-                                     (remove key todo-write-list--older)))
-      (let ((inhibit-read-only t))
-        (save-excursion
-          (todo-write-list--count-older))))
-    (cond (folded)
-          ((and todo-write-list--unsorted (not place))
-           (todo-write-list--print))
-          (t (todo-write-list--replace-row agent start place (eq what 'gone))))))
-
-(defun todo-write-list--replace-row (agent start place gone)
-  "Replace the row of AGENT at START, if it has one, by a new one at PLACE.
-PLACE nil stands for where AGENT sorts now; GONE non-nil means no new row."
-  (let* ((key (plist-get agent :thread))
-         (old (gethash key todo-write-list--agents)))
-    (if gone
-        (remhash key todo-write-list--agents)
-      (puthash key agent todo-write-list--agents))
-    (todo-write-list--keep
-     (lambda ()
-       (when start
-         (goto-char start)
-         (delete-region start (line-beginning-position 2)))
-       (unless gone
-         (goto-char (or place (point-min)))
-         (unless place
-           ;; The first row that sorts after it.
-           (while (and (tabulated-list-get-id)
-                       (not (todo-write-agents-before-p
-                             agent (gethash (tabulated-list-get-id) todo-write-list--agents))))
-             (forward-line)))
-         (apply #'tabulated-list-print-entry
-                (todo-write-list--entry
-                 agent (hash-table-values todo-write-list--agents))))))
-    (unless (and old (not gone)
-                 (cl-loop for name in '(:title :project)
-                          always (equal (plist-get old name) (plist-get agent name))))
-      ;; If only one other agent has its title, that begins or ceases to need a mark that
-      ;; tells it from this one.  Of several, each has a mark already.
-      (dolist (one (delq nil (list old (unless gone agent))))
-        (pcase (seq-remove (lambda (other) (equal key (plist-get other :thread)))
-                           (todo-write-list-cells-alike
-                            one (hash-table-values todo-write-list--agents)))
-          (`(,other) (todo-write-list--on-agent (plist-get other :thread) other other)))))))
-
-(defun todo-write-list--tick ()
-  "Update the ages in the overview if it has their column and a window shows it."
-  (let ((buffer (get-buffer todo-write-list--buffer)))
-    (cond ((null buffer) (todo-write-list--stop))
-          ((get-buffer-window buffer 0)
-           (with-current-buffer buffer
-             (when (seq-find (lambda (column) (equal "Since" (car column)))
-                             tabulated-list-format)
-               (save-excursion
-                 (goto-char (point-min))
-                 (while (tabulated-list-get-id)
-                   (tabulated-list-set-col
-                    "Since" (todo-write-list-cells-age (todo-write-list--agent)))
-                   (forward-line)))))))))
+(defun todo-write-list--fit (window)
+  "Draw the overview in WINDOW if it does not fit or is stale."
+  (with-current-buffer (window-buffer window)
+    (unless (and (not todo-write-list--stale)
+                 (equal (todo-write-list--columns (window-body-width window))
+                        tabulated-list-format))
+      (todo-write-list--print))))
 
 ;;;###autoload
 (defun todo-write-list ()

@@ -491,7 +491,7 @@ transitions, (KEY . STATE), newest first."
               (setq todo-write-follow--searched nil)
               (todo-write-follow--search-again))
             (todo-write-test-wait (lambda () todo-write-follow--searched))
-            (todo-write-list--tick)
+            (todo-write-list--draw)
             (todo-write-show "a")
             (todo-write-view-draw--tick)
             (todo-write-set-activity "a" 'waiting "Allow?")

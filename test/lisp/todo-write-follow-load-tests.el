@@ -109,47 +109,6 @@
           (advice-remove 'todo-write-follow--receive-found receive)))
       (should (= 20 most)))))
 
-(ert-deftest todo-write-list-draws-many-new-agents-some-at-a-time ()
-  :tags '(:thorough)
-  (todo-write-follow-load-tests--with
-    (let ((files (todo-write-follow-load-tests--begin folder 80)) (most 0) (count 0) (printed 0))
-      (let ((count-row (lambda (&rest _) (cl-incf count)))
-            (count-print (lambda (&rest _) (cl-incf printed)))
-            (draw (lambda (function)
-                    (setq count 0)
-                    (funcall function)
-                    (setq most (max count most)))))
-        (unwind-protect
-            (save-window-excursion
-              (todo-write-list)
-              ;; Rows of a selected overview keep their places.
-              (switch-to-buffer "*scratch*")
-              (advice-add 'todo-write-list--update-row :before count-row)
-              (advice-add 'todo-write-list--print :before count-print)
-              (advice-add 'todo-write-list--draw :around draw)
-              (todo-write-follow-mode)
-              (todo-write-test-wait
-               (lambda () (todo-write-follow-load-tests--ready-p files))
-               #'todo-write-follow-load-tests--states)
-              (todo-write-test-wait (lambda () (null todo-write-list--undrawn))
-                                    (lambda () (format "%S %S" todo-write-list--undrawn timer-list)))
-              ;; The first of two agents with one title is drawn with the second.
-              (should (<= 1 most 11))
-              (should (= 0 printed))
-              (with-current-buffer "*todo-write-list*"
-                (let ((agents (cl-loop initially (goto-char (point-min))
-                                       while (tabulated-list-get-id)
-                                       collect (todo-write-list--agent)
-                                       do (forward-line))))
-                  (should (= 80 (length agents)))
-                  (should-not (cl-loop for (agent next) on agents
-                                       thereis (and next (todo-write-agents-before-p
-                                                          next agent)))))))
-          (advice-remove 'todo-write-list--update-row count-row)
-          (advice-remove 'todo-write-list--print count-print)
-          (advice-remove 'todo-write-list--draw draw)
-          (kill-buffer "*todo-write-list*"))))))
-
 (ert-deftest todo-write-follow-draws-the-events-of-all-agents-once ()
   (todo-write-follow-load-tests--with
     (let ((files (todo-write-follow-load-tests--begin folder 12)))
@@ -161,7 +120,7 @@
               (todo-write-follow-mode)
               (todo-write-test-wait
                (lambda () (and (todo-write-follow-load-tests--ready-p files)
-                               (null todo-write-list--undrawn)
+                               (not (todo-write-test-planned-p #'todo-write-list--draw))
                                (not (todo-write-test-planned-p #'todo-write-events--draw-now)))))
               ;; Rows that began to work kept their places, since the overview is selected.
               (with-current-buffer "*todo-write-list*" (todo-write-list--print))
@@ -171,7 +130,7 @@
               (let* ((todo-write-events--pace 1000)
                      (todo-write-events--drawn (float-time))
                      (counts (todo-write-follow-load-tests--counting
-                                 '(todo-write-mode-line--update todo-write-list--update-row)
+                                 '(todo-write-mode-line--update)
                                ;; The spinner draws, too.
                                (cl-letf (((symbol-function 'todo-write-activity--turn) #'ignore))
                                  (todo-write-test-wait
@@ -183,11 +142,9 @@
                                  (timer-event-handler
                                   (todo-write-test-planned-p #'todo-write-events--draw-now))
                                  (todo-write-test-wait
-                                  (lambda () (null todo-write-list--undrawn)))))))
-                (pcase-let ((`(,updates ,rows) (mapcar #'cdr counts)))
-                  (should (equal 1 updates))
-                  ;; The rest was drawn with the whole list.
-                  (should (<= rows 12))))
+                                  (lambda ()
+                                    (not (todo-write-test-planned-p #'todo-write-list--draw))))))))
+                (should (equal 1 (cdar counts))))
               (with-current-buffer "*todo-write-list*"
                 (let ((drawn (buffer-string)))
                   (todo-write-list--print)

@@ -222,6 +222,7 @@
 
 (defun todo-write-list-tests--states ()
   "Return the keys and states in the overview's buffer, in order."
+  (todo-write-list--draw)
   (with-current-buffer "*todo-write-list*"
     (save-excursion
       (goto-char (point-min))
@@ -244,6 +245,7 @@
       (should (equal (car (todo-write-list-tests--states)) `(,(nth 2 order) . "waiting")))
       (goto-char (todo-write-page-find-row (nth 2 order)))
       (save-window-excursion
+        (select-window (split-window))
         (switch-to-buffer "*scratch*")
         (todo-write-set-activity (nth 2 order) nil)
         (todo-write-set-activity (nth 1 order) 'failed)
@@ -276,10 +278,11 @@ That is in milliseconds since the epoch."
     (dolist (key '("a" "b" "c"))
       (todo-write-test-write key '("One" "completed"))
       (todo-write-list-tests--report key nil 1))
-    (cl-flet ((rest () (save-excursion
-                         (goto-char (point-max))
-                         (forward-line -1)
-                         (buffer-substring-no-properties (point) (point-max)))))
+    (cl-flet ((rest () (todo-write-list--draw)
+                (save-excursion
+                  (goto-char (point-max))
+                  (forward-line -1)
+                  (buffer-substring-no-properties (point) (point-max)))))
       (todo-write-list)
       (should (equal (rest) " 3 older; RET shows them\n"))
       (todo-write-set-activity "a" 'working)
@@ -328,11 +331,24 @@ That is in milliseconds since the epoch."
       (should-not (string-search "5 min" (todo-write-test-text)))
       (cl-letf (((symbol-function 'float-time)
                  (lambda (&optional time) (+ 300 (funcall now time)))))
-        (todo-write-list--tick))
+        (todo-write-list--draw))
       (should (string-search "5 min" (todo-write-test-text)))
       (should (timerp todo-write-list--timer))
       (kill-buffer buffer)
       (should-not todo-write-list--timer))))
+
+(ert-deftest todo-write-list-is-drawn-when-a-window-shows-it-again ()
+  (todo-write-list-tests--with
+    (todo-write-list)
+    (let ((buffer (current-buffer)))
+      (switch-to-buffer "*scratch*")
+      (todo-write-test-write "a" "One")
+      (todo-write-list--draw)
+      (switch-to-buffer buffer)
+      (should-not (todo-write-page-find-row "a"))
+      ;; As redisplay does.
+      (run-hook-with-args 'window-buffer-change-functions (selected-window))
+      (should (todo-write-page-find-row "a")))))
 
 (ert-deftest todo-write-list-tells-agents-of-one-project-and-title-apart ()
   (todo-write-list-tests--with
@@ -345,7 +361,7 @@ That is in milliseconds since the epoch."
   (todo-write-list-tests--with
     (cl-flet ((name (key title)
                 (todo-write-observe key "TITLE" title)
-                (todo-write-test-wait (lambda () (null todo-write-list--undrawn)))
+                (todo-write-list--draw)
                 (todo-write-test-text)))
       (dolist (key '("claude:1234567890" "claude:abcdefghij"))
         (todo-write-test-write key '("Dig" "in_progress")))
@@ -398,6 +414,7 @@ That is in milliseconds since the epoch."
             (todo-write-set-activity "b" 'waiting)
             (todo-write-end-turn "a")
             (should (eq 'done (todo-write-agent-state (todo-write-agent "a"))))
+            (todo-write-list--draw)
             (goto-char (todo-write-page-find-row "a"))
             (todo-write-test-press "o")
             (should (equal "chat a" (buffer-name (window-buffer))))
