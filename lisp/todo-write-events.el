@@ -73,6 +73,7 @@ Each function is called with THREAD, WHAT and DATA, where WHAT is one of:
   `request'   its agent asks the user, or a question was answered or
               withdrawn; DATA is its id, see `todo-write-requests'
   `forgotten' THREAD was forgotten; DATA is nil
+  `hands'     `todo-write-hands-note' of THREAD changed; DATA is nil
   `spinner'   the spinner turned; THREAD and DATA are nil
   `kept'      `todo-write-threads-kept' has read more; THREAD and DATA are nil
 `todo-write-agent-functions' are told of agents.

@@ -23,14 +23,6 @@
 (defvar todo-write-hands--clashes nil
   "What was said and may hold still, an alist of threads and (PATH . BUFFER).")
 
-(defvar todo-write-hands-functions nil
-  "Abnormal hook, called with a thread whose `todo-write-hands-note' changed.")
-
-(defvar todo-write-hands--waiting nil
-  "Threads whose changes are looked at soon.")
-
-;;; On and off
-
 (defvar todo-write-hands--users nil
   "Which parts of this package want to know, a list of symbols.")
 
@@ -42,12 +34,7 @@
                  '((todo-write-events-functions . todo-write-hands--on-event)
                    (after-save-hook . todo-write-hands--on-save)
                    (after-revert-hook . todo-write-hands--on-save)))
-    (funcall (if todo-write-hands--users #'add-hook #'remove-hook) hook function))
-  (unless todo-write-hands--users
-    (setq todo-write-hands--waiting nil)
-    (cancel-function-timers #'todo-write-hands--look)))
-
-;;; Who edits a file
+    (funcall (if todo-write-hands--users #'add-hook #'remove-hook) hook function)))
 
 (defun todo-write-hands--buffer (thread path)
   "Return the buffer with unsaved edits that visits PATH of THREAD's agent, or nil."
@@ -71,39 +58,27 @@
 (defun todo-write-hands--on-event (thread what _data)
   "Look soon at what the agent of THREAD changed, after the event WHAT.
 For `todo-write-events-functions'."
-  (cond ((eq what 'forgotten)
-         (remhash thread todo-write-hands--seen)
-         (setq todo-write-hands--waiting (delete thread todo-write-hands--waiting)
-               todo-write-hands--clashes (assoc-delete-all thread todo-write-hands--clashes)))
-        ((and (eq what 'change)
-              (not (member thread todo-write-hands--waiting)))
-         (setq todo-write-hands--waiting (append todo-write-hands--waiting (list thread)))
-         (todo-write-events-soon 0.1 #'todo-write-hands--look))))
+  (pcase what
+    ('change (todo-write-events-soon 0.1 #'todo-write-hands--look thread))
+    ('forgotten
+     (remhash thread todo-write-hands--seen)
+     (setq todo-write-hands--clashes (assoc-delete-all thread todo-write-hands--clashes)))))
 
-(defun todo-write-hands--look ()
-  "Look at what some of the agents of `todo-write-hands--waiting' changed.
-A thousand sessions may begin at once: the others are looked at later."
-  (let ((threads (seq-take todo-write-hands--waiting 10))
-        (loaded (todo-write-threads-loaded)))
-    (setq todo-write-hands--waiting (nthcdr (length threads) todo-write-hands--waiting))
-    (when todo-write-hands--waiting
-      (todo-write-events-soon 0.1 #'todo-write-hands--look))
-    (todo-write-events-apply-each
-     (lambda (thread)
-       (when (and (member thread loaded) (not (todo-write-activity-reading thread)))
-         ;; What is older is no news, as while an old session is read.
-         (let ((seen (gethash thread todo-write-hands--seen (- (todo-write-core-now) 60000))))
-           (when (todo-write-hands--calls thread 1 seen)
-             (dolist (call (todo-write-hands--calls thread 20 seen))
-               (puthash thread (plist-get call :timestamp) todo-write-hands--seen)
-               (seq-doseq (file (plist-get (plist-get call :metadata) :files))
-                 (todo-write-hands--note thread (plist-get file :path))))))))
-     threads)))
-
-(defun todo-write-hands--calls (thread limit seen)
-  "Return those of the newest LIMIT calls of THREAD that came after SEEN, a time."
-  (seq-filter (lambda (call) (> (plist-get call :timestamp) seen))
-              (todo-write-observations thread :type "TOOL_EXECUTION" :limit limit)))
+(defun todo-write-hands--look (thread)
+  "Look at what the agent of THREAD changed since the last time."
+  (when (and todo-write-hands--users (member thread (todo-write-threads-loaded))
+             (not (todo-write-activity-reading thread)))
+    ;; What is older is no news, as while an old session is read.
+    (let ((seen (gethash thread todo-write-hands--seen (- (todo-write-core-now) 60000))))
+      (cl-flet ((new (limit)
+                  (seq-filter (lambda (call) (> (plist-get call :timestamp) seen))
+                              (todo-write-observations thread :type "TOOL_EXECUTION"
+                                                       :limit limit))))
+        (when (new 1)
+          (dolist (call (new 20))
+            (puthash thread (plist-get call :timestamp) todo-write-hands--seen)
+            (seq-doseq (file (plist-get (plist-get call :metadata) :files))
+              (todo-write-hands--note thread (plist-get file :path)))))))))
 
 (defun todo-write-hands--note (thread path)
   "Say that the agent of THREAD changed PATH if you are editing that file."
@@ -124,7 +99,7 @@ A thousand sessions may begin at once: the others are looked at later."
   "Tell that the note of THREAD changed."
   (let ((inhibit-quit t))
     (todo-write-events-dispatch thread 'change)
-    (run-hook-with-args 'todo-write-hands-functions thread)))
+    (todo-write-events-dispatch thread 'hands)))
 
 (defun todo-write-hands--on-save ()
   "Forget what agents did to the file of the current buffer, which was saved."

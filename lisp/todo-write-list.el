@@ -78,7 +78,6 @@ session for another one."
   (add-hook 'todo-write-agent-functions #'todo-write-list--on-agent)
   (add-hook 'todo-write-events-functions #'todo-write-list--on-event)
   (todo-write-hands-watch 'list t)
-  (add-hook 'todo-write-hands-functions #'todo-write-list--on-agent)
   (unless todo-write-list--timer
     (setq todo-write-list--timer (run-at-time 30 30 #'todo-write-list--on-agent)))
   (dolist (hook '(window-size-change-functions window-buffer-change-functions))
@@ -112,8 +111,7 @@ session for another one."
     (setq todo-write-list--timer nil))
   (remove-hook 'todo-write-agent-functions #'todo-write-list--on-agent)
   (remove-hook 'todo-write-events-functions #'todo-write-list--on-event)
-  (todo-write-hands-watch 'list nil)
-  (remove-hook 'todo-write-hands-functions #'todo-write-list--on-agent))
+  (todo-write-hands-watch 'list nil))
 
 ;;; Rows
 
@@ -228,8 +226,7 @@ KEEP non-nil means that those that are there keep their order."
              'action (lambda (_) (todo-write-list-toggle-older))))))
 
 (defun todo-write-list--on-agent (&rest _)
-  "Draw the overview soon, also since ages run.
-For `todo-write-agent-functions' and `todo-write-hands-functions'."
+  "Draw the overview soon, also since ages run.  For `todo-write-agent-functions'."
   (if (get-buffer todo-write-list--buffer)
       ;; A thousand sessions may begin at once.
       (todo-write-events-soon (max 0.1 (* 5 todo-write-list--cost)) #'todo-write-list--draw)
@@ -237,9 +234,8 @@ For `todo-write-agent-functions' and `todo-write-hands-functions'."
     (todo-write-list--stop)))
 
 (defun todo-write-list--on-event (_thread what _data)
-  "Draw the overview soon if WHAT is that more was read of earlier sessions.
-For `todo-write-events-functions'."
-  (when (eq what 'kept)
+  "Draw the overview soon if WHAT shows there.  For `todo-write-events-functions'."
+  (when (memq what '(kept hands))
     (todo-write-list--on-agent)))
 
 (defun todo-write-list--draw ()

@@ -524,7 +524,7 @@ Its task One changed the file f, and Two, which is in progress, g and h."
             (with-current-buffer buffer (insert "mine"))
             (dotimes (n 2)
               (todo-write-review-tests--tell "a" "g" (format "%d\n" n))
-              (todo-write-hands--look))
+              (todo-write-hands--look "a"))
             (should (equal 1 (seq-count (lambda (text)
                                           (string-search "changed g, which you are editing" text))
                                         said)))
