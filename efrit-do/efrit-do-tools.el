@@ -278,59 +278,46 @@ INPUT comes from the model, and VALUES are the arguments in it."
 
 (defun efrit-do-tools--ask (tool values then)
   "Ask whether TOOL may run with VALUES, with the agent waiting.
-Run it if so, and call THEN with the outcome, now or when the user has
-answered; it runs with what is bound now."
-  (let* ((thread efrit-do-thread)
+Run it if so, and call THEN with the outcome, at once or, from a timer or
+another command, later; it runs with what is bound now."
+  (let* ((name (efrit-do-tool-name tool))
          (text (mapconcat (lambda (value) (if (stringp value) value (format "%S" value)))
                           (delq nil (copy-sequence values)) "\n"))
-         (go-on (efrit-do-tools--go-on tool values then))
-         (answers nil)
-         (waits nil)
-         (refused nil))
+         (thread efrit-do-thread)
+         (origin efrit-do-origin)
+         (allow efrit-do-allow-function)
+         (directory default-directory)
+         (answered nil)
+         (answer
+          (lambda (answer)
+            (unless (cl-shiftf answered t)
+              (when thread
+                ;; The user may have changed files meanwhile.
+                (todo-write-calls-refresh thread)
+                (unless (eq answer 'withdrawn)
+                  (todo-write-set-activity thread 'working)))
+              (let ((efrit-do-thread thread)
+                    (efrit-do-origin origin)
+                    (efrit-do-allow-function allow)
+                    (default-directory directory))
+                (condition-case nil
+                    (let ((inhibit-quit nil))
+                      (efrit-do-tools--answered tool values answer then))
+                  (quit (funcall then (append (efrit-do-tools--failure "interrupted by the user")
+                                              '(:quit t))))))))))
     (when thread
-      (todo-write-set-activity thread 'waiting
-                               (concat "permission: " (efrit-do-tool-name tool))))
-    (unwind-protect
-        (setq refused
-              (efrit-do-tools--failing
-                (funcall efrit-do-confirm-function (efrit-do-tool-name tool)
-                         ;; `efrit-do-ask' shows what is hidden; other functions need not.
-                         (if (eq efrit-do-confirm-function #'efrit-do-ask) text
-                           (todo-write-text-plain-lines text))
-                         (lambda (answer)
-                           (if (not waits) (push answer answers)
-                             (setq waits nil)
-                             (funcall go-on answer))))
-                nil)
-              waits (not (or refused answers)))
-      (when (and thread (not waits))
-        (todo-write-set-activity thread 'working)))
-    (cond (refused (funcall then refused))
-          (answers (efrit-do-tools--answered tool values (car answers) then)))))
-
-(defun efrit-do-tools--go-on (tool values then)
-  "Return a function of the user's answer that goes on after it.
-TOOL, VALUES and THEN are as in `efrit-do-tools--ask'.  A timer or another
-command calls it."
-  (let ((thread efrit-do-thread)
-        (origin efrit-do-origin)
-        (allow efrit-do-allow-function)
-        (directory default-directory))
-    (lambda (answer)
+      (todo-write-set-activity thread 'waiting (concat "permission: " name)))
+    (when-let* ((refused (efrit-do-tools--failing
+                           (funcall efrit-do-confirm-function name
+                                    ;; `efrit-do-ask' shows what is hidden; other functions need not.
+                                    (if (eq efrit-do-confirm-function #'efrit-do-ask) text
+                                      (todo-write-text-plain-lines text))
+                                    answer)
+                           nil))
+                ((not (cl-shiftf answered t))))
       (when thread
-        ;; The user may have changed files meanwhile.
-        (todo-write-calls-refresh thread)
-        (unless (eq answer 'withdrawn)
-          (todo-write-set-activity thread 'working)))
-      (let ((efrit-do-thread thread)
-            (efrit-do-origin origin)
-            (efrit-do-allow-function allow)
-            (default-directory directory))
-        (condition-case nil
-            (let ((inhibit-quit nil))
-              (efrit-do-tools--answered tool values answer then))
-          (quit (funcall then (append (efrit-do-tools--failure "interrupted by the user")
-                                      '(:quit t)))))))))
+        (todo-write-set-activity thread 'working))
+      (funcall then refused))))
 
 (defun efrit-do-tools--answered (tool values answer then)
   "Run TOOL with VALUES if ANSWER allows it; call THEN with the outcome.
