@@ -12,7 +12,6 @@
 
 ;;; Code:
 
-(require 'benchmark)
 (require 'tabulated-list)
 (require 'todo-write)
 (require 'todo-write-agents)
@@ -244,8 +243,9 @@ Its rows keep their order while its window is selected."
   (if-let* ((buffer (get-buffer todo-write-list--buffer)))
       (with-current-buffer buffer
         (if (get-buffer-window buffer 0)
-            (setq todo-write-list--cost
-                  (car (benchmark-run (todo-write-list--print (eq buffer (window-buffer))))))
+            (let ((start (float-time)))
+              (todo-write-list--print (eq buffer (window-buffer)))
+              (setq todo-write-list--cost (- (float-time) start)))
           (setq todo-write-list--stale t)))
     (todo-write-list--stop)))
 

@@ -221,6 +221,7 @@
       (should (= 5 (count-lines (point-min) (point-max))))
       (while (timerp todo-write-kept--timer)
         (timer-event-handler todo-write-kept--timer))
+      (todo-write-list--draw)
       (should (= 12 (count-lines (point-min) (point-max)))))
     (should-not todo-write-kept--timer)))
 
