@@ -56,6 +56,9 @@ session for another one."
 (defvar-local todo-write-list--stale nil
   "Non-nil if agents changed while no window showed them.")
 
+(defvar-local todo-write-list--printed nil
+  "What the overview shows, a list (COLUMNS ENTRIES OLDER).")
+
 (defvar todo-write-list--cost 0
   "Seconds that it took to draw the overview last.")
 
@@ -181,7 +184,9 @@ KEEP non-nil means that those that are there keep their order."
          (older (length (cdr (assq t agents))))
          (sorted (cdr (assq nil agents)))
          (titles (seq-group-by (lambda (agent) (plist-get agent :title)) sorted))
-         (shown sorted))
+         (shown sorted)
+         (inhibit-read-only t)
+         printed)
     (setq todo-write-list--stale nil
           todo-write-list--agents (make-hash-table :test #'equal))
     (dolist (agent sorted)
@@ -202,9 +207,12 @@ KEEP non-nil means that those that are there keep their order."
                     (todo-write-list--entry
                      agent (cdr (assoc (plist-get agent :title) titles))))
                   shown))
-    (tabulated-list-init-header)
     (force-mode-line-update)
-    (let ((inhibit-read-only t))
+    ;; Most changes of agents show nowhere.
+    (unless (equal-including-properties
+             todo-write-list--printed
+             (setq printed (list tabulated-list-format tabulated-list-entries older)))
+      (tabulated-list-init-header)
       ;; The beginnings of windows stay at their lines.
       (todo-write-page-keep (lambda (position &optional start)
                               (if start (list nil 0 (line-number-at-pos position))
@@ -212,7 +220,8 @@ KEEP non-nil means that those that are there keep their order."
                             #'todo-write-page-of-row
                             (lambda ()
                               (tabulated-list-print)
-                              (todo-write-list--count older))))))
+                              (todo-write-list--count older)))
+      (setq todo-write-list--printed printed))))
 
 (defun todo-write-list--count (older)
   "Show at the end that OLDER agents are folded, if any."
