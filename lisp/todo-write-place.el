@@ -5,39 +5,32 @@
 
 ;;; Commentary:
 
-;; The rows of a plan are nodes of an ewoc, found by the ids of their tasks.  A place
-;; is a position relative to a row, a prompt or an entry, so that it survives drawing:
-;; point, the mark and the scroll position of every window stay at what they show.
+;; The rows of a plan are found by the ids of their tasks.  A place is a position
+;; relative to a row, a prompt or an entry, so that it survives drawing: point, the
+;; mark and the scroll position of every window stay at what they show.
 ;;
 ;; A window follows the task in progress until the user moves point or scrolls in it, and
 ;; again after `.'.  What is drawn, and when, is decided in todo-write-view.el.
 
 ;;; Code:
 
-(require 'ewoc)
 (require 'todo-write-fold)
 (require 'todo-write-story)
 
 ;;; Rows
 
-(defvar-local todo-write-place-ewoc nil
-  "The ewoc of the rows.")
+(defvar-local todo-write-place-rows nil
+  "Hash table from item id to the position of its row, ghosts included.")
 
-(defvar-local todo-write-place-nodes nil
-  "Hash table from item id to ewoc node, ghosts included.")
+(defvar-local todo-write-place-footer 1
+  "The position after the rows.")
 
 (defvar-local todo-write-place-header-length 0
   "Number of characters of the header, without the newline after it.")
 
 (defun todo-write-place-start (id)
   "Return the position of the row of ID, or nil."
-  (when-let* ((node (and id (gethash id todo-write-place-nodes))))
-    (marker-position (ewoc-location node))))
-
-(defun todo-write-place-last-start ()
-  "Return the position of the last row, or nil if there is none."
-  (when-let* ((last (and todo-write-place-ewoc (ewoc-nth todo-write-place-ewoc -1))))
-    (marker-position (ewoc-location last))))
+  (gethash id todo-write-place-rows))
 
 ;;; Staying
 
@@ -64,8 +57,8 @@ the rows, `end', or `header'."
         ((get-text-property position 'todo-write-part))
         ((< position (+ (point-min) todo-write-place-header-length)) 'header)
         ((or (get-text-property position 'button)
-             (and (todo-write-place-last-start)
-                  (>= position (todo-write-place-footer-start))))
+             (and (> (hash-table-count todo-write-place-rows) 0)
+                  (>= position todo-write-place-footer)))
          (if (= position (point-max)) 'end t))))
 
 (defun todo-write-place--part-start (part)
@@ -73,9 +66,9 @@ the rows, `end', or `header'."
   (pcase part
     ('header (point-min))
     ('end (point-max))
-    ('t (todo-write-place-footer-start))
+    ('t todo-write-place-footer)
     (_ (or (and (stringp part) (todo-write-place-start part))
-           (todo-write-place--find (todo-write-place-footer-start) (point-max) 'todo-write-part
+           (todo-write-place--find todo-write-place-footer (point-max) 'todo-write-part
                                    (lambda (position)
                                      (equal part (get-text-property position
                                                                     'todo-write-part))))))))
@@ -86,12 +79,6 @@ Only START is asked and where PROPERTY changes."
   (while (and (< start end) (not (funcall matches start)))
     (setq start (next-single-property-change start property nil end)))
   (and (< start end) start))
-
-(defun todo-write-place-footer-start ()
-  "Return the position after the rows."
-  (if-let* ((last (todo-write-place-last-start)))
-      (next-single-property-change last 'todo-write-id nil (point-max))
-    (+ (point-min) todo-write-place-header-length 1)))
 
 (defun todo-write-place--key (position)
   "Return the key of the entry or the name of the file at POSITION, or nil."

@@ -228,15 +228,14 @@ note."
       (when (remq nil parts)
         (string-join (remq nil parts) "  ")))))
 
-(defun todo-write-row-insert (item kind spent width &optional indent note work category)
+(defun todo-write-row-insert (item kind spent width &optional indent note work)
   "Insert the line for ITEM of KIND, WIDTH columns.
 SPENT is the time it has been in progress, in milliseconds; nil or less
 than a second shows nothing unless the task is in progress.  INDENT is
 the number of columns to leave free at the left.  NOTE, a string, and
 WORK, as from `todo-write-plan-row-work', stand before the time; see
 `todo-write-row-note'.  Parts that do not fit are left out, the note
-first, before the text is cut.  CATEGORY, a symbol, has the properties of
-the line; it gets the face of the text."
+first, before the text is cut."
   (let* ((head (concat (make-string (1+ (or indent 0)) ?\s) (todo-write-text-shape kind) " "))
          (text (todo-write-row-text item kind))
          (sharers (nth 5 work))
@@ -255,12 +254,8 @@ the line; it gets the face of the text."
     (put-text-property start middle 'face (todo-write-row-shape-face kind))
     (unless (string-empty-p tail)
       (font-lock-fillin-text-property end (point) 'face 'todo-write-time))
-    (if category
-        (progn
-          (put category 'face (todo-write-row-face kind))
-          (put-text-property start (point) 'category category))
-      (put-text-property middle (if (string-empty-p tail) (point) end)
-                         'face (todo-write-row-face kind)))
+    (put-text-property middle (if (string-empty-p tail) (point) end)
+                       'face (todo-write-row-face kind))
     (when (eq kind 'removed)
       ;; A struck newline would show as a stroke behind the text.
       (put-text-property (1- (point)) (point) 'face 'todo-write-pending))))

@@ -1,16 +1,16 @@
-;;; todo-write-view-draw.el --- Draw what changed in a plan  -*- lexical-binding: t; -*-
+;;; todo-write-view-draw.el --- Draw a plan  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; Draws the whole buffer, or the rows that a change made out of date, and keeps point and
-;; windows at their places.  A timer draws the times that run.
+;; Draws the buffer of a plan whole, and keeps point and windows at their places.  Pieces
+;; that are there already stay, with the overlays and markers of others.  A timer draws the
+;; times that run.
 
 ;;; Code:
 
-(require 'ewoc)
 (require 'todo-write)
 (require 'todo-write-children)
 (require 'todo-write-events)
@@ -41,160 +41,65 @@ The highlight ends when the times are updated next.")
 
 ;;; The whole buffer
 
-(defun todo-write-view-draw--draw-all ()
-  "Draw the whole buffer from the store."
-  (let ((thread todo-write-view-thread))
-    (todo-write-view-rows-set-scale)
-    (setq todo-write-page-width (todo-write-page-fitting-width)
-          todo-write-view-rows-summary (and thread (todo-write-summary thread))
-          todo-write-view-rows-children (and thread (todo-write-children-by-item thread))
-          todo-write-view-rows-ghosts nil
-          todo-write-view-rows-header nil
-          todo-write-place-header-length 0
-          todo-write-view-rows-running nil
-          todo-write-view-rows-blocked nil)
-    (todo-write-view-rows-read-work)
-    (todo-write-view-rows-read-lists)
-    (erase-buffer)
-    (clrhash todo-write-place-nodes)
-    (insert "\n")
-    (todo-write-view-rows-draw-header)
-    (goto-char (point-max))
-    (setq todo-write-place-ewoc (ewoc-create #'todo-write-view-rows-print
-                                             "" (todo-write-view-rows-footer) t))
-    (when thread
-      (seq-doseq (item (todo-write-items thread))
-        (todo-write-view-draw--enter (todo-write-view-rows-row item)))
-      (when (todo-write-view-draw--enter-ghosts
-             (let ((revision (plist-get todo-write-view-rows-summary :revision)))
-               (when (> revision 1)
-                 (seq-filter (lambda (change) (equal (plist-get change :type) "removed"))
-                             (plist-get (todo-write-changes-between thread (1- revision) revision)
-                                        :changes)))))
-        (ewoc-set-hf todo-write-place-ewoc "" (todo-write-view-rows-footer)))
-      ;; A task can wait for tasks below it.
-      (todo-write-view-draw--draw-rows todo-write-view-rows-blocked))))
+(defvar-local todo-write-view-draw--look nil
+  "The width and scale that the pieces were drawn for.")
 
-;;; Rows that come and go
-
-(defun todo-write-view-draw--enter (row &optional node)
-  "Enter ROW before NODE, or last if that is nil."
-  (puthash (todo-write-view-rows-row-id row)
-           (if node
-               (ewoc-enter-before todo-write-place-ewoc node row)
-             (ewoc-enter-last todo-write-place-ewoc row))
-           todo-write-place-nodes))
-
-(defun todo-write-view-draw--enter-ghosts (removed)
-  "Enter a ghost for each unfinished task of REMOVED, where its task was.
-REMOVED is a sequence of `removed' changes.  Tasks that were completed or
-that the agent cancelled get no ghost.  Return the ids of the ghosts."
-  (let ((node (ewoc-nth todo-write-place-ewoc 0))
-        (index 0)
-        (gone 0))
-    (seq-doseq (change (seq-sort-by (lambda (change) (plist-get change :previousPosition))
-                                    #'< removed))
-      (let ((item (plist-get change :previousItem))
-            (at (- (plist-get change :previousPosition) gone)))
-        (if (or (plist-get change :cancelled)
-                (equal (plist-get item :status) "completed"))
-            (cl-incf gone)
-          (while (and node (< index at))
-            (setq node (ewoc-next todo-write-place-ewoc node))
-            (cl-incf index))
-          (push (plist-get item :id) todo-write-view-rows-ghosts)
-          (todo-write-view-draw--enter (todo-write-view-rows-row item t) node)
-          (cl-incf index)))))
-  todo-write-view-rows-ghosts)
-
-(defun todo-write-view-draw--take-out (id)
-  "Delete the row of ID, if it exists, and return it."
-  (when-let* ((node (gethash id todo-write-place-nodes)))
-    (remhash id todo-write-place-nodes)
-    (setq todo-write-view-rows-running (delete id todo-write-view-rows-running)
-          todo-write-view-rows-blocked (delete id todo-write-view-rows-blocked))
-    (prog1 (ewoc-data node)
-      (ewoc-delete todo-write-place-ewoc node))))
-
-;;; What changed
-
-(defun todo-write-view-draw--draw-rows (ids)
-  "Draw the rows of IDS that exist."
-  (apply #'ewoc-invalidate todo-write-place-ewoc
-         (delq nil (mapcar (lambda (id) (gethash id todo-write-place-nodes)) (seq-uniq ids)))))
-
-(defun todo-write-view-draw--draw-around ()
-  "Draw the header and the footer."
-  (todo-write-view-rows-draw-header)
-  (ewoc-set-hf todo-write-place-ewoc "" (todo-write-view-rows-footer)))
-
-(defun todo-write-view-draw--draw-changes (changes summary)
-  "Draw the rows that CHANGES, a vector, made out of date, and SUMMARY.
-Draw also what the agent has said and done since."
-  (let ((yours (plist-get todo-write-view-rows-summary :yours))
-        (stale (append todo-write-view-rows-running (seq-filter #'stringp todo-write-view-rows-open)
-                       (mapcar #'car todo-write-view-rows-children))))
-    (setq todo-write-view-rows-summary summary
-          ;; A removed or restored task moves the list of its subagent.
-          todo-write-view-rows-children (todo-write-children-by-item todo-write-view-thread))
-    (todo-write-view-rows-read-lists)
-    (unless (equal changes [])
+(defun todo-write-view-draw--draw (outcome)
+  "Draw the whole buffer from the store.
+OUTCOME, if non-nil, is of the change that was made since the last time."
+  (todo-write-view-rows-set-scale)
+  (setq todo-write-page-width (todo-write-page-fitting-width))
+  (let* ((look (list todo-write-page-width todo-write-row-scale))
+         (old (and (equal look todo-write-view-draw--look) todo-write-view-rows-pieces))
+         (before (plist-get todo-write-view-rows-summary :revision))
+         (summary (and todo-write-view-thread (todo-write-summary todo-write-view-thread)))
+         ;; Another function may have written meanwhile.
+         (changes (and before outcome
+                       (= (plist-get outcome :revision) (plist-get summary :revision) (1+ before))
+                       (plist-get (plist-get outcome :changes) :changes)))
+         (new (todo-write-view-rows-read summary changes)))
+    (when changes
       ;; See `todo-write-view-draw--place-flashes'.
       (setq todo-write-view-rows-flash-ticks (1+ (ceiling todo-write-flash-seconds))
             todo-write-view-rows-flashing
-            (and (> todo-write-flash-seconds 0) (get-buffer-window nil t) changes))
-      (mapc #'todo-write-view-draw--take-out todo-write-view-rows-ghosts)
-      (setq todo-write-view-rows-ghosts nil))
-    (todo-write-view-draw--draw-rows
-     (append (todo-write-view-rows-read-work)
-             stale
-             (mapcar #'car todo-write-view-rows-children)
-             (todo-write-view-draw--apply changes)
-             ;; Whether the agent was told of a task is no change of the task.
-             (unless (eql yours (plist-get summary :yours))
-               (cl-loop for id being the hash-keys of todo-write-place-nodes
-                        using (hash-values node)
-                        for row = (ewoc-data node)
-                        for old = (todo-write-view-rows-row-item row)
-                        for item = (and (equal (plist-get old :addedBy) "user")
-                                        (todo-write-item todo-write-view-thread id))
-                        when item
-                        do (setf (todo-write-view-rows-row-item row) item)
-                        and collect id))
-             todo-write-view-rows-blocked))
-    (todo-write-view-draw--draw-around)))
+            (and (> todo-write-flash-seconds 0) (get-buffer-window nil t) changes)))
+    (setq todo-write-view-rows-pieces nil
+          todo-write-view-draw--look look)
+    (todo-write-view-draw--show new old)
+    (setq todo-write-view-rows-pieces new)))
 
-(defun todo-write-view-draw--apply (changes)
-  "Update the items of the rows and their order with CHANGES.
-Return the ids of the rows to draw, which changed in place.  All moving
-rows are deleted before any is entered, so that each finds its
-predecessor in place."
-  (let (stale entering removed)
-    (cl-loop
-     for change across changes
-     for id = (plist-get change :itemId)
-     for item = (plist-get change :item)
-     do (pcase (plist-get change :type)
-          ("added" (push (todo-write-view-rows-row item) entering))
-          ("removed" (todo-write-view-draw--take-out id) (push change removed))
-          ("reordered"
-           ;; If the item changed too, that change comes just before.
-           (when (equal id (car stale))
-             (pop stale))
-           (push (todo-write-view-draw--take-out id) entering))
-          (_ (setf (todo-write-view-rows-row-item (ewoc-data (gethash id todo-write-place-nodes)))
-                   item)
-             (push id stale))))
-    (dolist (row (nreverse entering))
-      (let* ((previous (todo-write-plan-previous-id todo-write-view-thread
-                                                    (todo-write-view-rows-row-id row)))
-             (node (and previous (gethash previous todo-write-place-nodes))))
-        (todo-write-view-draw--enter row (if node
-                                             (ewoc-next todo-write-place-ewoc node)
-                                           (ewoc-nth todo-write-place-ewoc 0)))))
-    (when removed
-      (todo-write-view-draw--enter-ghosts removed))
-    stale))
+(defun todo-write-view-draw--show (new old)
+  "Draw NEW in place of OLD, both pieces; the same text stays where it is."
+  (unless old
+    (erase-buffer))
+  (goto-char (point-min))
+  (clrhash todo-write-place-rows)
+  (while (or new old)
+    (let* ((start (point))
+           (piece (car new))
+           (was (car old))
+           (again (equal (car was) (car piece))))
+      (if (not (or again (null was) (assoc (car was) new)))
+          (delete-char (nth 2 (pop old)))
+        (if (and again (todo-write-view-draw--same-p (cadr was) (cadr piece)))
+            (forward-char (nth 2 was))
+          ;; In this order, markers at the end of the old text stay there.
+          (apply (cadr piece))
+          (when again
+            (delete-char (nth 2 was))))
+        (setcdr (cdr piece) (list (- (point) start)))
+        (pcase (car piece)
+          ('header (setq todo-write-place-header-length (- (point) start 1)))
+          ('footer (setq todo-write-place-footer start))
+          ((and (pred stringp) id) (puthash id start todo-write-place-rows)))
+        (pop new)
+        (when again
+          (pop old))))))
+
+(defun todo-write-view-draw--same-p (a b)
+  "Return non-nil if the calls A and B insert the same text and properties."
+  (and (equal a b)
+       (or (not (eq (car a) #'insert)) (equal-including-properties (cadr a) (cadr b)))))
 
 (defun todo-write-view-draw--place-flashes ()
   "Highlight the rows that flash, and no others."
@@ -221,13 +126,13 @@ predecessor in place."
          (+ 2 (or (plist-get todo-write-view-rows-summary :total) 0)) windows)
         (cl-loop with breaks =
                  ;; Open rows, rows with a subagent's list, and rows after a ghost.
-                 (append (seq-filter #'stringp todo-write-view-rows-open)
-                         (delq nil (mapcar #'car todo-write-view-rows-children))
-                         (cl-loop for id in todo-write-view-rows-ghosts
-                                  for node = (gethash id todo-write-place-nodes)
-                                  for next = (and node (ewoc-next todo-write-place-ewoc node))
-                                  when next
-                                  collect (todo-write-view-rows-row-id (ewoc-data next))))
+                 (seq-filter #'stringp
+                             (append todo-write-view-rows-open
+                                     (mapcar #'car todo-write-view-rows-children)
+                                     (cl-loop for (id next) on (hash-table-keys
+                                                                todo-write-place-rows)
+                                              when (member id todo-write-view-rows-ghosts)
+                                              collect next)))
                  for (first last . count)
                  in (todo-write-plan-completed-runs todo-write-view-thread
                                                     todo-write-fold-least todo-write-fold-most
@@ -315,24 +220,14 @@ is being drawn already, draw all of it again soon instead."
          (when ,condition
            ,@body)))))
 
-(defun todo-write-view-draw-all (&optional changes summary)
-  "Draw the rows that CHANGES made out of date, or without it the whole buffer.
-CHANGES is a vector of change plists that led to SUMMARY."
-  ;; If this fails half way, the next change draws the whole buffer.
-  (setq todo-write-view-rows-drawn nil)
-  (todo-write-view-draw--keep-places
-   (if changes (lambda () (todo-write-view-draw--draw-changes changes summary))
-     #'todo-write-view-draw--draw-all))
-  (setq todo-write-view-rows-drawn (plist-get todo-write-view-rows-summary :revision))
+(defun todo-write-view-draw-all (&optional outcome)
+  "Draw the whole buffer; OUTCOME is as in `todo-write-view-draw--draw'."
+  (todo-write-view-draw--keep-places (lambda () (todo-write-view-draw--draw outcome)))
   (todo-write-view-draw-set-timer))
 
-(defun todo-write-view-draw-redraw (ids &optional around)
-  "Draw the rows of IDS; if AROUND is non-nil, also the header and the footer."
-  (todo-write-view-draw--keep-places
-   (lambda ()
-     (todo-write-view-draw--draw-rows ids)
-     (when around
-       (todo-write-view-draw--draw-around))))
+(defun todo-write-view-draw-fit ()
+  "Fold for the heights of the windows."
+  (todo-write-view-draw--keep-places #'ignore)
   (todo-write-view-draw-set-timer))
 
 (defvar todo-write-view-draw--timer nil
@@ -342,7 +237,7 @@ CHANGES is a vector of change plists that led to SUMMARY."
   "Return non-nil while rows flash in BUFFER, or a time runs in a visible window."
   (with-current-buffer buffer
     (or todo-write-view-rows-flashing
-        (and (or (and todo-write-view-rows-running (not (todo-write-view-rows-paused-p)))
+        (and (or (and (todo-write-view-rows-current-id) (not (todo-write-view-rows-paused-p)))
                  (and todo-write-view-thread (todo-write-activity todo-write-view-thread)))
              (get-buffer-window nil 0)))))
 
@@ -356,20 +251,17 @@ CHANGES is a vector of change plists that led to SUMMARY."
       (setq todo-write-view-draw--timer nil))))
 
 (defun todo-write-view-draw--tick ()
-  "Draw the rows whose time runs, and end expired flashes."
+  "Draw the times that run, and end expired flashes."
   (todo-write-events-apply-each #'todo-write-view-draw--tick-in (todo-write-view-draw-live-buffers))
   (todo-write-view-draw-set-timer))
 
 (defun todo-write-view-draw--tick-in (buffer)
-  "Draw the rows of BUFFER whose time runs, and end its flashes if they expired."
+  "Draw the times that run in BUFFER, and end its flashes if they expired."
   (when (todo-write-view-draw--ticking-p buffer)
     (with-current-buffer buffer
       (when (and todo-write-view-rows-flashing (= 0 (cl-decf todo-write-view-rows-flash-ticks)))
         (setq todo-write-view-rows-flashing nil))
-      (todo-write-view-draw--keep-places
-       (lambda ()
-         (todo-write-view-draw--draw-rows todo-write-view-rows-running)
-         (todo-write-view-rows-draw-header))))))
+      (todo-write-view-draw-all))))
 
 (provide 'todo-write-view-draw)
 ;;; todo-write-view-draw.el ends here

@@ -50,7 +50,7 @@ in the list of a subagent, whose lines have the id of the task above."
     (cond ((not (derived-mode-p 'todo-write-view-mode))
            (user-error "This works in the buffer that `todo-write-show' shows"))
           ((null id)
-           (user-error (if (> (hash-table-count todo-write-place-nodes) 0)
+           (user-error (if (> (hash-table-count todo-write-place-rows) 0)
                            "No task here; n and p move between tasks"
                          "The list is empty; + adds a task")))
           ((member id todo-write-view-rows-ghosts)
@@ -64,9 +64,10 @@ in the list of a subagent, whose lines have the id of the task above."
 
 (defun todo-write-view-move-on-row-p (position)
   "Return non-nil if POSITION is on the line of a task, not on what is below it."
-  (when-let* ((node (todo-write-view-rows-node-at position)))
-    (eq (get-text-property position 'category)
-        (todo-write-view-rows-row-category (ewoc-data node)))))
+  (eql (todo-write-place-start (get-text-property position 'todo-write-id))
+       (save-excursion
+         (goto-char position)
+         (line-beginning-position))))
 
 (defun todo-write-view-move-goto (id)
   "Move point to the row of the task ID; return nil if there is none."
@@ -96,7 +97,7 @@ Open what it is in.  Return nil if there is no such task."
          (turn (unless listed (todo-write-view-move--turn-of id))))
     (when (or listed turn)
       (todo-write-view-move--open (cond (turn (cons 'turn turn)) (dropped 'dropped) (t 'cleared)))
-      (todo-write-view-draw-redraw nil t)
+      (todo-write-view-draw-all)
       ;; In a turn, how it ended comes last.
       (goto-char (point-max))
       (when-let* ((match (if turn
@@ -125,8 +126,7 @@ Open what it is in.  Return nil if there is no such task."
   (when (eq 'turn (car-safe part))
     (setq todo-write-view-rows-open (remove (cons 'shut (cdr part)) todo-write-view-rows-open))
     (when (<= (cdr part) (- (or (car todo-write-view-rows-turns) 0) todo-write-footer-turns))
-      (cl-pushnew 'turns todo-write-view-rows-open)
-      (todo-write-view-rows-read-turns))))
+      (cl-pushnew 'turns todo-write-view-rows-open))))
 
 (defun todo-write-view-move-goto-entry (part key)
   "Show the entry KEY of the story of PART in full, and move point to it.
@@ -134,14 +134,14 @@ PART is the id of a task, or (turn . N).  Return nil if it is not shown."
   (todo-write-view-move--open part)
   (cl-pushnew part todo-write-view-rows-earlier :test #'equal)
   (cl-pushnew key todo-write-view-rows-whole :test #'equal)
-  (todo-write-view-draw-redraw (and (stringp part) (list part)) t)
+  (todo-write-view-draw-all)
   (when-let* ((start (todo-write-place-entry part key)))
     (goto-char start)))
 
 (defun todo-write-view-move-goto-turn (number)
   "Open the turn NUMBER and move point to its heading; return nil if it has none."
   (todo-write-view-move--open (cons 'turn number))
-  (todo-write-view-draw-redraw nil t)
+  (todo-write-view-draw-all)
   (goto-char (point-max))
   (when-let* ((match (text-property-search-backward 'todo-write-part (cons 'turn number)
                                                     #'equal)))
@@ -229,17 +229,17 @@ says that it cost."
 (define-button-type 'todo-write-earlier :supertype 'todo-write-button
   'action (lambda (button)
             (todo-write-view-move--toggle-in 'todo-write-view-rows-earlier
-                                             (button-get button 'todo-write-earlier) button)))
+                                             (button-get button 'todo-write-earlier))))
 
 (define-button-type 'todo-write-more-files :supertype 'todo-write-button
   'action (lambda (button)
             (todo-write-view-move--toggle-in 'todo-write-view-rows-whole
-                                             (button-get button 'todo-write-more-files) button)))
+                                             (button-get button 'todo-write-more-files))))
 
 (define-button-type 'todo-write-part :supertype 'todo-write-button
   'action (lambda (button)
             (todo-write-view-move--toggle-in 'todo-write-view-rows-open
-                                             (button-get button 'todo-write-toggle) button)))
+                                             (button-get button 'todo-write-toggle))))
 
 (define-button-type 'todo-write-dropped :supertype 'todo-write-button
   'action (lambda (_) (user-error "R brings this task back")))
@@ -272,7 +272,7 @@ PROPERTY has what that does if the button has it."
   "Open or close the story of the task of BUTTON.
 Below the rows, move to the heading of the story, and close that."
   (if-let* ((id (button-get button 'todo-write-id)))
-      (todo-write-view-move--toggle-in 'todo-write-view-rows-open id button)
+      (todo-write-view-move--toggle-in 'todo-write-view-rows-open id)
     (goto-char (previous-single-property-change (1+ (button-start button)) 'todo-write-part
                                                 nil (point-min)))
     (push-button (point))))
@@ -280,36 +280,30 @@ Below the rows, move to the heading of the story, and close that."
 (defun todo-write-view-move--toggle-entry (button)
   "Show the entry of BUTTON in full, or as a line."
   (todo-write-view-move--toggle-in 'todo-write-view-rows-whole
-                                   (todo-write-story-entry-key (button-get button 'todo-write-entry))
-                                   button))
+                                   (todo-write-story-entry-key (button-get button 'todo-write-entry))))
 
-(defun todo-write-view-move--toggle-in (variable element button)
-  "Add ELEMENT to the list in VARIABLE, or remove it, and draw around BUTTON.
-That is the row of its task or, if it has none, what is below the rows."
-  (let ((id (button-get button 'todo-write-id)))
-    (set variable (if (member element (symbol-value variable))
-                      (remove element (symbol-value variable))
-                    (cons element (symbol-value variable))))
-    ;; The user reads there now.
-    (unless (todo-write-place-on-title-p (selected-window) (todo-write-view-rows-current-id))
-      (todo-write-place-stay (selected-window)))
-    (when (eq element 'turns)
-      (todo-write-view-rows-read-turns))
-    (todo-write-view-draw-redraw (and id (list id)) (not id))))
+(defun todo-write-view-move--toggle-in (variable element)
+  "Add ELEMENT to the list in VARIABLE, or remove it, and draw the plan."
+  (set variable (if (member element (symbol-value variable))
+                    (remove element (symbol-value variable))
+                  (cons element (symbol-value variable))))
+  ;; The user reads there now.
+  (unless (todo-write-place-on-title-p (selected-window) (todo-write-view-rows-current-id))
+    (todo-write-place-stay (selected-window)))
+  (todo-write-view-draw-all))
 
 (defun todo-write-view-move--toggle-all ()
   "Open the details of all rows and all below them, or close all if any is open."
   (todo-write-menu-require 'todo-write-view-mode)
-  (let ((ids (hash-table-keys todo-write-place-nodes)))
-    (setq todo-write-view-rows-open
-          (unless todo-write-view-rows-open
-            (append ids
-                    (and (todo-write-view-rows-dropped-before) '(dropped))
-                    (and todo-write-view-rows-cleared '(cleared))
-                    (mapcar (lambda (heading) (cons 'turn (plist-get heading :turn)))
-                            (cdr todo-write-view-rows-turns))))
-          todo-write-view-rows-whole nil)
-    (todo-write-view-draw-redraw ids t)))
+  (setq todo-write-view-rows-open
+        (unless todo-write-view-rows-open
+          (append (hash-table-keys todo-write-place-rows)
+                  (and (todo-write-view-rows-dropped-before) '(dropped))
+                  (and todo-write-view-rows-cleared '(cleared))
+                  (mapcar (lambda (heading) (cons 'turn (plist-get heading :turn)))
+                          (cdr todo-write-view-rows-turns))))
+        todo-write-view-rows-whole nil)
+  (todo-write-view-draw-all))
 
 (defun todo-write-view-toggle-fold ()
   "Fold or unfold the completed tasks of this buffer.
@@ -317,7 +311,7 @@ See `todo-write-view-fold-completed'."
   (interactive nil todo-write-view-mode)
   (todo-write-menu-require 'todo-write-view-mode)
   (setq todo-write-fold-choice (not todo-write-fold-overlays))
-  (todo-write-view-draw-redraw nil)
+  (todo-write-view-draw-all)
   (unless (or todo-write-fold-overlays (not todo-write-fold-choice))
     (message "No %d successive tasks are completed" todo-write-fold-least)))
 
@@ -357,7 +351,7 @@ See `todo-write-view-fold-completed'."
                   (lambda (list)
                     (mapcar (lambda (item)
                               (list (todo-write-text-plain (plist-get item :content))
-                                    (todo-write-place-footer-start)
+                                    todo-write-place-footer
                                     (lambda (_name _position id)
                                       (todo-write-view-move--goto-former id))
                                     (plist-get item :id)))

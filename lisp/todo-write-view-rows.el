@@ -5,12 +5,11 @@
 
 ;;; Commentary:
 
-;; The state of a plan's buffer, and the text of its parts: the header, a row with what is
-;; below it, and what is below the rows.
+;; The state of a plan's buffer, and the pieces of its text: the header, a row for each task,
+;; what is below a row, and what is below the rows.
 
 ;;; Code:
 
-(require 'ewoc)
 (require 'todo-write)
 (require 'todo-write-children)
 (require 'todo-write-detail)
@@ -27,9 +26,6 @@
 (require 'todo-write-welcome)
 
 ;;; State
-
-(defvar-local todo-write-view-rows-running nil
-  "Ids of the tasks in progress.")
 
 (defvar-local todo-write-view-rows-open nil
   "Ids of the rows that show their detail, and what is open below the rows.
@@ -49,6 +45,9 @@ See `todo-write-footer'.")
 
 (defvar-local todo-write-view-rows-ghosts nil
   "Ids of dropped tasks, whose rows the next change removes.")
+
+(defvar-local todo-write-view-rows--removed nil
+  "The changes of a revision that removed tasks, after (THREAD . REVISION).")
 
 (defvar-local todo-write-view-rows-dropped nil
   "The tasks that the agent dropped; see `todo-write-items-dropped'.")
@@ -76,10 +75,6 @@ what was not reviewed.")
 (defvar-local todo-write-view-rows--message nil
   "The newest thing that the agent said, a string, or nil.")
 
-(defvar-local todo-write-view-rows-header nil
-  "What the header shows, or nil before it is drawn.
-A list (SUMMARY WIDTH WORK AGENT TITLE).")
-
 (defvar-local todo-write-view-rows-host nil
   "Text that names the machine of the agent, or nil for this one.")
 
@@ -92,9 +87,6 @@ A list (SUMMARY WIDTH WORK AGENT TITLE).")
 (defvar-local todo-write-view-rows-flash-ticks nil
   "Number of ticks of the timer until the flash ends.")
 
-(defvar-local todo-write-view-rows-blocked nil
-  "Ids of the rows of tasks that wait for other tasks.")
-
 (defvar-local todo-write-view-rows-children nil
   "Alist of item ids and the keys of their subagents' threads.
 The id nil has the threads without a row in this buffer.")
@@ -102,35 +94,12 @@ The id nil has the threads without a row in this buffer.")
 (defvar-local todo-write-view-rows-summary nil
   "The `todo-write-summary' of the thread when the buffer was last drawn.")
 
-(defvar-local todo-write-view-rows-drawn nil
-  "Number of the revision that the rows show, or nil while they are drawn.")
-
-(cl-defstruct (todo-write-view-rows-row
-               (:constructor todo-write-view-rows-row
-                             (item &optional ghost
-                                   &aux (id (plist-get item :id))
-                                   (category (todo-write-view-rows--category id))))
-               (:copier nil))
-  "A row of the buffer: a task, or the ghost of one that was dropped.
-CATEGORY is a symbol with the text properties of its line."
-  id item ghost category)
-
-(defun todo-write-view-rows--category (id)
-  "Return a new symbol with the text properties of the line of the task ID."
-  (let ((category (make-symbol "todo-write-row")))
-    (setplist category
-              ;; Emacs highlights adjacent lines together if they share the list.
-              `( todo-write-id ,id face nil button ,(list t) mouse-face ,(list 'highlight)
-                 help-echo todo-write-view-rows--help
-                 . ,(symbol-plist (get 'todo-write-task 'button-category-symbol))))
-    category))
-
 (defun todo-write-view-rows--help (_window buffer position)
   "Return the full text of the row at POSITION of BUFFER."
   (with-current-buffer buffer
-    (when-let* ((node (todo-write-view-rows-node-at position))
-                (item (todo-write-view-rows-row-item (ewoc-data node))))
-      (todo-write-text-help (todo-write-row-text item (todo-write-row-kind item))))))
+    (pcase (assoc (get-text-property position 'todo-write-id) todo-write-view-rows-pieces)
+      (`(,_ (,_ ,item . ,_) . ,_)
+       (todo-write-text-help (todo-write-row-text item (todo-write-row-kind item)))))))
 
 (defun todo-write-view-rows-paused-p ()
   "Return non-nil if the thread was paused when last drawn."
@@ -139,10 +108,6 @@ CATEGORY is a symbol with the text properties of its line."
 (defun todo-write-view-rows-current-id ()
   "Return the id of the task that was in progress when last drawn, or nil."
   (plist-get (plist-get todo-write-view-rows-summary :current) :id))
-
-(defun todo-write-view-rows-node-at (position)
-  "Return the ewoc node of the row at POSITION, or nil."
-  (gethash (get-text-property position 'todo-write-id) todo-write-place-nodes))
 
 (defun todo-write-view-rows-set-scale ()
   "Set `todo-write-row-scale' for the font of the buffer."
@@ -153,93 +118,141 @@ CATEGORY is a symbol with the text properties of its line."
                        (frame-char-width (window-frame window)))
                   1))))
 
-;;; Text
+;;; Pieces
 
-(defun todo-write-view-rows-print (row)
-  "Insert ROW; the printer of the ewoc."
-  (let* ((id (todo-write-view-rows-row-id row))
-         (item (todo-write-view-rows-row-item row))
-         (ghost (todo-write-view-rows-row-ghost row))
-         (start (point))
-         (kind (if ghost 'removed (todo-write-row-kind item (todo-write-view-rows-paused-p)))))
-    (todo-write-row-insert item kind
-                           (unless ghost (todo-write-plan-spent todo-write-view-thread id))
-                           todo-write-page-width nil
-                           (unless ghost (todo-write-view-rows--note id item))
-                           (unless ghost (cdr (assoc id todo-write-view-rows--row-work)))
-                           (todo-write-view-rows-row-category row))
-    (when (member (list id) todo-write-view-rows--row-work)
+(defvar-local todo-write-view-rows-pieces nil
+  "The pieces that the buffer shows, or nil while it is drawn.
+Each is a list (ID CALL LENGTH).  ID is that of a task for its row, a list
+of it for what is below the row, `header' or `footer'.  CALL is a function
+and its arguments, which inserts LENGTH characters, always the same.")
+
+(defun todo-write-view-rows-read (summary changes)
+  "Read from the store what the buffer shows, and return it as pieces.
+SUMMARY is that of the thread, and CHANGES are those of its newest
+revision, or nil if they are not at hand."
+  (let ((thread todo-write-view-thread))
+    (setq todo-write-view-rows-summary summary
+          todo-write-view-rows-children (and thread (todo-write-children-by-item thread)))
+    (todo-write-view-rows--read-work)
+    (todo-write-view-rows--read-lists)
+    (let* ((items (and thread (todo-write-items thread)))
+           (rows (mapcan (lambda (item) (todo-write-view-rows--row item items))
+                         (todo-write-view-rows--with-ghosts items changes))))
+      `(,(todo-write-view-rows--header) ,@rows (footer (insert ,(todo-write-view-rows--footer)))))))
+
+(defun todo-write-view-rows--with-ghosts (items changes)
+  "Return ITEMS and, where they were, the unfinished tasks that were dropped last.
+Tasks that were completed or that the agent cancelled leave no ghost.
+CHANGES is as in `todo-write-view-rows-read'."
+  (let ((rows (append items nil))
+        (gone 0))
+    (setq todo-write-view-rows-ghosts nil)
+    (dolist (change (todo-write-view-rows--removed changes))
+      (let ((item (plist-get change :previousItem)))
+        (if (or (plist-get change :cancelled) (equal (plist-get item :status) "completed"))
+            (cl-incf gone)
+          (push (plist-get item :id) todo-write-view-rows-ghosts)
+          (push item (nthcdr (min (length rows) (- (plist-get change :previousPosition) gone))
+                             rows)))))
+    rows))
+
+(defun todo-write-view-rows--removed (changes)
+  "Return the changes of the newest revision that removed tasks, in list order.
+CHANGES is as in `todo-write-view-rows-read'."
+  (let* ((thread todo-write-view-thread)
+         (revision (or (plist-get todo-write-view-rows-summary :revision) 0))
+         (key (cons thread revision)))
+    (when (> revision 1)
+      ;; That may read a file.
+      (unless (equal key (car todo-write-view-rows--removed))
+        (setq todo-write-view-rows--removed
+              (cons key
+                    (seq-sort-by
+                     (lambda (change) (plist-get change :previousPosition)) #'<
+                     (seq-filter (lambda (change) (equal (plist-get change :type) "removed"))
+                                 (or changes
+                                     (plist-get (todo-write-changes-between
+                                                 thread (1- revision) revision)
+                                                :changes)))))))
+      (cdr todo-write-view-rows--removed))))
+
+(defun todo-write-view-rows--row (item items)
+  "Return the piece of the row of ITEM, one of ITEMS or a ghost, and that below it."
+  (let* ((id (plist-get item :id))
+         (ghost (member id todo-write-view-rows-ghosts))
+         (below (todo-write-view-rows--below id item)))
+    `((,id (todo-write-view-rows--insert-row
+            ,item ,(if ghost 'removed (todo-write-row-kind item (todo-write-view-rows-paused-p)))
+            ,@(unless ghost
+                (list (todo-write-plan-spent todo-write-view-thread id)
+                      (or (and (equal id (todo-write-view-rows-current-id))
+                               (todo-write-hands-note todo-write-view-thread))
+                          (todo-write-row-note item items todo-write-view-rows-summary))
+                      (cdr (assoc id todo-write-view-rows--row-work))
+                      (member (list id) todo-write-view-rows--row-work)))))
+      ,@(and below `(((,id) (insert ,below)))))))
+
+(defun todo-write-view-rows--insert-row (item kind &optional spent note work new)
+  "Insert the row of ITEM; NEW is non-nil if some of its lines were not reviewed.
+KIND, SPENT, NOTE and WORK are as in `todo-write-row-insert'."
+  (let ((start (point)))
+    (todo-write-row-insert item kind spent todo-write-page-width nil note work)
+    (when new
       (todo-write-row-mark-new start))
-    (todo-write-view-rows--insert-below id item)
-    (if (memq kind '(in_progress paused))
-        (cl-pushnew id todo-write-view-rows-running :test #'equal)
-      (setq todo-write-view-rows-running (delete id todo-write-view-rows-running)))))
+    (todo-write-row-make-button start (point) 'todo-write-task #'todo-write-view-rows--help
+                                'todo-write-id (plist-get item :id))))
 
-(defun todo-write-view-rows--note (id item)
-  "Return the note of the row of ITEM, whose id is ID, or nil."
-  (let ((blocked (plist-get item :blockedBy)))
-    (if blocked
-        (cl-pushnew id todo-write-view-rows-blocked :test #'equal)
-      (setq todo-write-view-rows-blocked (delete id todo-write-view-rows-blocked)))
-    (or (and (equal id (todo-write-view-rows-current-id))
-             (todo-write-hands-note todo-write-view-thread))
-        (todo-write-row-note
-         item (and blocked
-                   (mapcar #'todo-write-view-rows-row-item
-                           (ewoc-collect todo-write-place-ewoc
-                                         (lambda (row) (not (todo-write-view-rows-row-ghost row))))))
-         todo-write-view-rows-summary))))
-
-(defun todo-write-view-rows--insert-below (id item)
-  "Insert the lines below the row of ITEM, whose id is ID."
+(defun todo-write-view-rows--below (id item)
+  "Return the lines below the row of ITEM, whose id is ID, or nil."
   (let ((open (member id todo-write-view-rows-open))
         (children (cdr (assoc id todo-write-view-rows-children)))
-        (start (point)))
-    (when open
-      (insert (todo-write-detail-string todo-write-view-thread item
-                                        todo-write-page-width))
-      (todo-write-story-insert todo-write-view-thread id todo-write-page-width
-                               todo-write-view-rows-whole (member id todo-write-view-rows-earlier)))
-    (todo-write-children-insert children todo-write-page-width open)
-    (put-text-property start (point) 'todo-write-id id)))
+        (width todo-write-page-width)
+        (whole todo-write-view-rows-whole)
+        (earlier (member id todo-write-view-rows-earlier))
+        (thread todo-write-view-thread))
+    (when (or open children)
+      (propertize (todo-write-row-string
+                    (when open
+                      (insert (todo-write-detail-string thread item width))
+                      (todo-write-story-insert thread id width whole earlier))
+                    (todo-write-children-insert children width open))
+                  'todo-write-id id))))
 
-(defun todo-write-view-rows-draw-header ()
-  "Draw the header if it changed, and show the count in the mode line."
+(defun todo-write-view-rows--header ()
+  "Return the piece of the header, and show the count in the mode line."
   (let* ((summary todo-write-view-rows-summary)
-         (width todo-write-page-width)
-         (work todo-write-view-rows--work)
-         (agent (and todo-write-view-thread (todo-write-view-rows--agent-line)))
-         ;; For a session without a title.
-         (title (and todo-write-view-thread (null (plist-get summary :title))
-                     (todo-write-plan-title todo-write-view-thread)))
-         (apart (equal "*todo-write*" (buffer-name)))
-         (shown (list summary width work agent title)))
-    (unless (and (not apart) (equal shown todo-write-view-rows-header))
-      ;; The newline after it stays, since the rows begin there.
-      (goto-char (point-min))
-      (delete-region (point) (+ (point) todo-write-place-header-length))
-      (when apart
-        (insert (todo-write-welcome-efrit) "\n"))
-      (todo-write-row-insert-header summary width nil work title)
-      (when-let* ((goal (plist-get summary :goal)))
-        (insert "\n" (todo-write-text-truncate
-                      (propertize (concat " " (todo-write-row-goal goal)) 'face 'todo-write-detail)
-                      width)))
-      (when agent
-        (insert "\n" (todo-write-text-truncate (concat " " agent) width)))
-      (when-let* ((refused (plist-get summary :refused)))
-        (insert "\n" (todo-write-text-truncate
-                      (propertize (concat " the last list was refused: "
-                                          (todo-write-text-line refused))
-                                  'face 'todo-write-paused)
-                      width)))
-      (setq todo-write-view-rows-header shown
-            todo-write-place-header-length (- (point) (point-min))))
-    (cond ((memq (plist-get summary :state) '(nil empty))
-           (setq mode-line-process nil))
-          (mode-line-process
-           (setcar (cdr mode-line-process) (todo-write-row-count summary)))
-          (t (setq mode-line-process (list " " (todo-write-row-count summary)))))))
+         (thread todo-write-view-thread)
+         (count (and (not (memq (plist-get summary :state) '(nil empty)))
+                     (todo-write-row-count summary))))
+    (unless (equal count (cadr mode-line-process))
+      (setq mode-line-process (and count (list " " count))))
+    `(header (todo-write-view-rows--insert-header
+              ,summary ,todo-write-view-rows--work
+              ,(and thread (todo-write-view-rows--agent-line))
+              ;; For a session without a title.
+              ,(and thread (null (plist-get summary :title)) (todo-write-plan-title thread))
+              ,(and (equal "*todo-write*" (buffer-name)) (todo-write-welcome-efrit))))))
+
+(defun todo-write-view-rows--insert-header (summary work agent title efrit)
+  "Insert the header for SUMMARY and WORK, what the AGENT does, and EFRIT above.
+TITLE is for a session without one.  AGENT and EFRIT may be nil."
+  (let ((width todo-write-page-width))
+    (when efrit
+      (insert efrit "\n"))
+    (todo-write-row-insert-header summary width nil work title)
+    (when-let* ((goal (plist-get summary :goal)))
+      (insert "\n" (todo-write-text-truncate
+                    (propertize (concat " " (todo-write-row-goal goal)) 'face 'todo-write-detail)
+                    width)))
+    (when agent
+      (insert "\n" (todo-write-text-truncate (concat " " agent) width)))
+    (when-let* ((refused (plist-get summary :refused)))
+      (insert "\n" (todo-write-text-truncate
+                    (propertize (concat " the last list was refused: "
+                                        (todo-write-text-line refused))
+                                'face 'todo-write-paused)
+                    width)))
+    (insert "\n")))
 
 (defun todo-write-view-rows--agent-line ()
   "Return what the agent does, since when, and what it said last, or nil."
@@ -283,11 +296,9 @@ read, return how much of it is."
       (_ (when-let* ((reason (plist-get todo-write-view-rows-summary :reason)))
            (propertize (todo-write-text-line reason) 'face 'todo-write-detail))))))
 
-(defun todo-write-view-rows-read-work ()
-  "Read what the agent said and did, and what of it was not reviewed.
-Return the ids of the tasks whose rows differ by that."
+(defun todo-write-view-rows--read-work ()
+  "Read what the agent said and did, and what of it was not reviewed."
   (let* ((thread todo-write-view-thread)
-         (before todo-write-view-rows--row-work)
          (said (and thread (todo-write-observations
                             thread :types '("MESSAGE" "FINAL_RESPONSE") :limit 1)))
          (content (plist-get (car (append said nil)) :content))
@@ -308,21 +319,14 @@ Return the ids of the tasks whose rows differ by that."
           todo-write-view-rows--work (and thread (todo-write-plan-header-work thread))
           todo-write-view-rows--row-work
           (append (and thread (todo-write-plan-row-work thread))
-                  (mapcar #'list (plist-get todo-write-view-rows-unseen :items))))
-    (unless (equal before todo-write-view-rows--row-work)
-      (mapcar #'car (cl-set-exclusive-or before todo-write-view-rows--row-work :test #'equal)))))
+                  (mapcar #'list (plist-get todo-write-view-rows-unseen :items))))))
 
-(defun todo-write-view-rows-read-turns ()
-  "Read the turns that the plan shows."
-  (setq todo-write-view-rows-turns
-        (and todo-write-view-thread
-             (todo-write-footer-headings todo-write-view-thread todo-write-view-rows-open))))
-
-(defun todo-write-view-rows-read-lists ()
+(defun todo-write-view-rows--read-lists ()
   "Read the tasks that left the list, the earlier lists, and the turns."
   (let ((thread todo-write-view-thread))
-    (todo-write-view-rows-read-turns)
-    (setq todo-write-view-rows-dropped (and thread (todo-write-items-dropped thread))
+    (setq todo-write-view-rows-turns
+          (and thread (todo-write-footer-headings thread todo-write-view-rows-open))
+          todo-write-view-rows-dropped (and thread (todo-write-items-dropped thread))
           todo-write-view-rows-cleared (and thread (todo-write-plan-items-cleared thread))
           todo-write-view-rows-lists (and thread (todo-write-plan-earlier-lists thread)))))
 
@@ -343,7 +347,7 @@ It stays open if the user reads it, or opened something in it."
              (cl-pushnew id todo-write-view-rows-open :test #'equal)))
       (setq todo-write-view-rows-ran running))))
 
-(defun todo-write-view-rows-footer ()
+(defun todo-write-view-rows--footer ()
   "Return the text below the rows.
 It has a note if there are no tasks, the lists of subagents that belong
 to no row, and what the rows do not show; see `todo-write-footer'."

@@ -10,9 +10,7 @@
 ;;
 ;;     (global-set-key (kbd "C-c t") #'todo-write-show)
 ;;
-;; `?' shows the commands.  The text is an ewoc with a node for each task, found by
-;; the id of the task: after a write or an edit only the rows that changed are
-;; drawn.  The commands that edit are in todo-write-edit.el.
+;; `?' shows the commands.  Those that edit are in todo-write-edit.el.
 
 ;;; Code:
 
@@ -106,7 +104,7 @@ and \\[todo-write-menu] shows all keys.
   (todo-write-place-set-up)
   ;; Lines are short: finding their ends is faster than a cache of them.
   (setq-local cache-long-scans nil
-              todo-write-place-nodes (make-hash-table :test #'equal)
+              todo-write-place-rows (make-hash-table :test #'equal)
               imenu-create-index-function #'todo-write-view-move-imenu-index
               outline-regexp " [^ \t\n] "
               outline-level (lambda () 1)
@@ -178,7 +176,8 @@ For `todo-write-events-functions'."
          (setq todo-write-view--marked t)
          (cond ((not (get-buffer-window nil t)))
                ((and data (equal todo-write-view-thread thread))
-                (todo-write-view--draw-change thread data))
+                (setq todo-write-view--marked nil)
+                (todo-write-view-draw-all data))
                (t (todo-write-events-soon 0.1 #'todo-write-redraw))))))
     ('forgotten
      (todo-write-view-draw-in-buffers (or (equal todo-write-view-thread thread)
@@ -189,31 +188,10 @@ For `todo-write-events-functions'."
            (todo-write-view--show-thread nil)
          (todo-write-view-draw-all))))))
 
-(defun todo-write-view--draw-change (thread outcome)
-  "Draw what OUTCOME of THREAD changed in the current buffer."
-  (let* ((drawn todo-write-view-rows-drawn)
-         (revision (plist-get outcome :revision))
-         (changes (plist-get (plist-get outcome :changes) :changes))
-         (summary (todo-write-summary thread))
-         (current (plist-get summary :revision)))
-    (setq todo-write-view--marked nil)
-    (if (or
-         ;; Another function wrote meanwhile, and that is drawn already.
-         (and (< revision current) (eql drawn current))
-         (and drawn (= revision current (1+ drawn))
-              ;; Drawing the whole buffer is faster for many changes.
-              (<= (* 3 (length changes)) (max 200 (plist-get summary :total)))))
-        (todo-write-view-draw-all (if (eql drawn current) [] changes) summary)
-      ;; The buffer has just got its thread, or revisions were missed.
-      (todo-write-view-draw-all))))
-
 (defun todo-write-view--draw-marked ()
   "Draw what changed in the current buffer, if anything did."
   (when (cl-shiftf todo-write-view--marked nil)
-    (let ((summary (todo-write-summary todo-write-view-thread)))
-      (if (eql todo-write-view-rows-drawn (plist-get summary :revision))
-          (todo-write-view-draw-all [] summary)
-        (todo-write-view-draw-all)))))
+    (todo-write-view-draw-all)))
 
 (defun todo-write-redraw ()
   "Draw now the plans that changed and that a window shows."
@@ -232,7 +210,7 @@ or changes its size."
            (todo-write-view-draw-all))
           (todo-write-view--marked (todo-write-view--draw-marked))
           ;; Folds depend on the height.
-          (t (todo-write-view-draw-redraw nil)))))
+          (t (todo-write-view-draw-fit)))))
 
 ;;; Showing
 
@@ -259,7 +237,7 @@ passed to `display-buffer'."
     (with-current-buffer buffer
       (unless (derived-mode-p 'todo-write-view-mode)
         (todo-write-view-mode))
-      (cond ((not (and todo-write-place-ewoc (equal thread todo-write-view-thread)))
+      (cond ((not (and todo-write-view-rows-pieces (equal thread todo-write-view-thread)))
              (todo-write-view--show-thread thread))
             (window
              (todo-write-view--fit window)
@@ -306,6 +284,7 @@ It is for `revert-buffer'."
   (todo-write-text-forget-shapes)
   ;; Folds contain shapes, too.
   (todo-write-fold-clear)
+  (setq todo-write-view-rows-pieces nil)
   (todo-write-view-draw-all))
 
 (provide 'todo-write-view)
