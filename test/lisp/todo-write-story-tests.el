@@ -334,7 +334,8 @@
     (todo-write-story-tests--call "c" "Bash" `(:command ,(make-string 300 ?x)) "one" :outcome 'ok)
     (todo-write-test-open "One")
     (dolist (text '("“All oaks" "✓ xxx"))
-      (goto-char (point-min))
+      ;; The header quotes it, too.
+      (todo-write-view-move-goto (todo-write-test-id "a" "One"))
       (search-forward text)
       (beginning-of-line)
       (todo-write-test-press "TAB"))
