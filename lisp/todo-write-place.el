@@ -103,11 +103,14 @@ PART is the id of a task, or (turn . N).  KEY may be the name of a file."
 
 (defun todo-write-place--part-end (start)
   "Return the end of the part that begins at START."
-  (let ((property (cond ((get-text-property start 'todo-write-id) 'todo-write-id)
-                        ((get-text-property start 'todo-write-part) 'todo-write-part))))
-    (if property
-        (next-single-property-change start property nil (point-max))
-      (point-max))))
+  (let* ((property (seq-find (lambda (property) (get-text-property start property))
+                             '(todo-write-id todo-write-part)))
+         (part (and property (get-text-property start property)))
+         (end (if part start (point-max))))
+    ;; A row and what is open below it may have different strings as its id.
+    (while (and (< end (point-max)) (equal part (get-text-property end property)))
+      (setq end (next-single-property-change end property nil (point-max))))
+    end))
 
 (defun todo-write-place--offset (start position)
   "Return how many lines and characters POSITION is after START, a cons cell."
