@@ -41,7 +41,7 @@ use activity::{Activity, AgentActivity, Ending};
 use clock::{Clock, Times};
 pub use edit::Edit;
 use knows::{Agent, Knows, mark_told};
-use record::{Changes, PositionRecord, Record, RevisionRecord};
+use record::{COUNTER_LIMIT, Changes, PositionRecord, Record, RevisionRecord};
 pub use recorded::Call;
 use recorded::Recorded;
 use revision::{Removals, Revisions};
@@ -174,6 +174,12 @@ impl Thread {
         key.clone_into(&mut self.key);
         self.observations.set_limit(history_limit);
         self
+    }
+
+    /// Whether the numbers of what comes next are below [`COUNTER_LIMIT`].
+    pub(crate) fn has_sane_counters(&self) -> bool {
+        let counters = [self.next_id, self.revisions.last(), self.observations.next_number()];
+        counters.into_iter().chain([self.last_time()]).all(|counter| counter < COUNTER_LIMIT)
     }
 
     /// Forgets the revisions that only undo and history need, and that the journal has.

@@ -251,7 +251,7 @@ pub struct Observations {
 
 impl From<Noted> for Observations {
     fn from(noted: Noted) -> Observations {
-        let (seen_from, delivered) = (noted.last + 1, noted.last);
+        let (seen_from, delivered) = (noted.last.saturating_add(1), noted.last);
         Observations { seen_from, delivered, noted, ..Observations::new(0) }
     }
 }
@@ -292,7 +292,7 @@ impl Observations {
 
     /// The number of the next observation.
     pub fn next_number(&self) -> u64 {
-        self.noted.last + 1
+        self.noted.last.saturating_add(1)
     }
 
     /// Adds a reported observation.

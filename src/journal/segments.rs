@@ -241,8 +241,9 @@ impl Journal {
 
     /// The length of all segments.
     pub(crate) fn size(&self) -> u64 {
-        let older = self.older.iter().map(|segment| segment.length).sum::<u64>();
-        older + self.newest.as_ref().map_or(0, |newest| newest.length)
+        let newest = self.newest.iter().map(|newest| newest.length);
+        let lengths = self.older.iter().map(|segment| segment.length).chain(newest);
+        lengths.fold(0, u64::saturating_add)
     }
 
     fn path(&self, number: u64) -> PathBuf {
@@ -357,7 +358,8 @@ impl Journal {
         let other = |what: String| io::Error::other(format!("{} {what}", path.display()));
         match format_of(line) {
             Some(format) if format == u64::from(FORMAT) => {
-                let Some(head) = decode_as::<Head<Thread>>(line) else { return Ok(None) };
+                let head = decode_as::<Head<Thread>>(line).filter(|head| head.thread.has_sane_counters());
+                let Some(head) = head else { return Ok(None) };
                 if head.key != self.key {
                     return Err(other(format!("belongs to thread {}", head.key)));
                 }
