@@ -94,13 +94,6 @@ The id nil has the threads without a row in this buffer.")
 (defvar-local todo-write-view-rows-summary nil
   "The `todo-write-summary' of the thread when the buffer was last drawn.")
 
-(defun todo-write-view-rows--help (_window buffer position)
-  "Return the full text of the row at POSITION of BUFFER."
-  (with-current-buffer buffer
-    (pcase (assoc (get-text-property position 'todo-write-id) todo-write-view-rows-pieces)
-      (`(,_ (,_ ,item . ,_) . ,_)
-       (todo-write-text-help (todo-write-row-text item (todo-write-row-kind item)))))))
-
 (defun todo-write-view-rows-paused-p ()
   "Return non-nil if the thread was paused when last drawn."
   (eq (plist-get todo-write-view-rows-summary :state) 'paused))
@@ -125,6 +118,13 @@ The id nil has the threads without a row in this buffer.")
 Each is a list (ID CALL LENGTH).  ID is that of a task for its row, a list
 of it for what is below the row, `header' or `footer'.  CALL is a function
 and its arguments, which inserts LENGTH characters, always the same.")
+
+(defun todo-write-view-rows--help (_window buffer position)
+  "Return the full text of the row at POSITION of BUFFER."
+  (with-current-buffer buffer
+    (pcase (assoc (get-text-property position 'todo-write-id) todo-write-view-rows-pieces)
+      (`(,_ (,_ ,item . ,_) . ,_)
+       (todo-write-text-help (todo-write-row-text item (todo-write-row-kind item)))))))
 
 (defun todo-write-view-rows-read (summary changes)
   "Read from the store what the buffer shows, and return it as pieces.
