@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::record::RevisionRecord;
-use super::revision::{Operation, Stamp};
+use super::revision::{Operation, Removed, Stamp};
 use super::write::left_blockers;
 use super::{Outcome, Thread};
 use crate::error::Error;
 use crate::events::Millis;
-use crate::list::change::{ChangeKind, apply, diff};
+use crate::list::change::{apply, diff};
 use crate::list::item::{Author, Draft, Item, List, Status};
 use crate::list::merge::weave;
 use crate::list::report;
@@ -102,19 +102,19 @@ impl Thread {
     /// The list with an item that was removed, in its old place. It does not come back in progress, since
     /// the agent does not work on it.
     fn with_restored(&self, id: &str) -> Result<List, Error> {
-        let last = self.revisions.iter().rev().find_map(|revision| {
-            let change = revision.of_kind(ChangeKind::Removed).find(|change| change.item_id == id)?;
-            Some((revision.number, change.previous_item.as_ref()?))
-        });
-        let is_listed = self.list().iter().any(|item| item.id == id);
-        let Some((number, item)) = last.filter(|_| !is_listed) else { return Err(self.no_item(id)) };
+        let removed = self.revisions.removals().iter().find(|removed| removed.item.id == id);
+        let Some(Removed { item, revision, after, .. }) = removed else { return Err(self.no_item(id)) };
         let status = if item.status == Status::InProgress { Status::Pending } else { item.status };
         let mut restored = Item { status, ..Item::clone(item) };
         restored.added_by = Author::User;
         let restored = Arc::new(restored);
-        let before = self.revisions.list(number - 1).unwrap_or_default();
         let now: HashMap<&str, &Arc<Item>> =
             self.list().iter().chain([&restored]).map(|item| (item.id.as_str(), item)).collect();
+        let before = self.revisions.list(revision.saturating_sub(1)).unwrap_or_else(|| {
+            // Of a list that only the journal has, the item before it is known.
+            let after = after.as_ref().and_then(|id| now.get(id.as_str()));
+            after.into_iter().copied().chain([&restored]).cloned().collect()
+        });
         let ids = weave(self.list(), &before, |id| now.contains_key(id));
         Ok(ids.into_iter().map(|id| Arc::clone(now[id])).collect())
     }

@@ -204,6 +204,43 @@ fn a_damaged_first_line_of_a_segment_loses_nothing() {
 }
 
 #[test]
+fn a_segment_that_cannot_be_begun_lets_the_one_before_go_on() {
+    let folder = Folder::new();
+    let mut store = with_segments(folder.path());
+    add(&mut store, "Task 1".into(), 1);
+    let plan = folder_of(folder.path(), KEY);
+    // A folder in the place of a new segment refuses to be written, as a full disk does.
+    let new = segment(&plan, 2).with_extension("new");
+    fs::create_dir(&new).unwrap();
+    for n in 2..20 {
+        add(&mut store, format!("Task {n} {}", "x".repeat(2_000)), n);
+    }
+    assert!(!segment(&plan, 2).exists() && store.take_warnings().is_empty());
+    assert_eq!(on_disk(folder.path()).len(), 19);
+    fs::remove_dir(&new).unwrap();
+    add(&mut store, "Task 20".into(), 20);
+    assert!(segment(&plan, 2).exists());
+    assert_eq!(on_disk(folder.path()).len(), 20);
+}
+
+#[test]
+fn what_left_the_list_long_ago_can_be_restored_from_a_plan_that_is_opened() {
+    let folder = Folder::new();
+    let mut store = with_segments(folder.path());
+    for n in 1..=3 {
+        add(&mut store, format!("Task {n}"), n);
+    }
+    open(&mut store).change(|thread| thread.edit(Edit::Delete { id: "t2".into() }, 4)).unwrap();
+    for n in 5..200 {
+        add(&mut store, format!("Task {n}"), n);
+    }
+    let mut again = with_segments(folder.path());
+    open(&mut again).change(|thread| thread.edit(Edit::Restore { id: "t2".into() }, 300)).unwrap();
+    let ids: Vec<String> = open(&mut again).list().iter().take(3).map(|item| item.id.clone()).collect();
+    assert_eq!(ids, ["t1", "t2", "t3"]);
+}
+
+#[test]
 fn a_missing_segment_leaves_what_the_others_have() {
     let (folder, newest) = long();
     let list = open(&mut store(folder.path())).list().clone();
