@@ -3,7 +3,7 @@
 //! A write, an edit or an event computes the new state as plain data and makes a [`record`] of it.
 //! [`Thread::apply`] changes the state by a record, live and read from a journal alike. The owner of a
 //! thread takes the records made, and saves them before anyone hears of the change; see
-//! [`crate::journal::saved`].
+//! [`crate::journal::plan`].
 
 pub mod activity;
 mod apply;

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use serde_json::{Map, json};
-use todo_write::journal::store::{Storage, Store};
 use todo_write::events::observation::{Details, Payload, Type};
+use todo_write::journal::store::{Storage, Store};
 use todo_write::journal::{folder_of, segment};
 use todo_write::list::input::Plan;
 use todo_write::list::item::Status;
@@ -117,9 +117,9 @@ fn bytes(folder: &Folder) -> BytesCount {
 #[divan::bench(consts = LENGTHS)]
 fn opened<const N: u64>(bencher: Bencher) {
     let folder = journal(N);
-    bencher.counter(bytes(&folder)).bench(|| {
-        store(&folder).get(KEY).ok().flatten().map(|thread| thread.revisions().last())
-    });
+    bencher
+        .counter(bytes(&folder))
+        .bench(|| store(&folder).get(KEY).ok().flatten().map(|thread| thread.revisions().last()));
 }
 
 #[divan::bench(consts = LENGTHS)]

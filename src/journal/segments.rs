@@ -1,6 +1,6 @@
 //! The segments of a plan's journal.
 //!
-//! A segment is a file of lines. The first is a [`Head`], the state of the thread when the segment was begun; the
+//! A segment is a file of lines. The first is a head, the state of the thread when the segment was begun; the
 //! others are the records since. So the newest segment suffices to open a plan, and an older one is read only for
 //! what happened in its time. Lines are only appended, under the lock of the plan, and a new segment is begun when
 //! the newest one is long.

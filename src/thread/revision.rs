@@ -306,7 +306,7 @@ impl Revisions {
         &self.lists
     }
 
-    /// The list of a revision from [`Revisions::first`] up to [`Revisions::last`]. A missing number means the
+    /// The list of a revision in memory, up to [`Revisions::last`]. A missing number means the
     /// one before it.
     pub fn list(&self, number: u64) -> Option<List> {
         if number >= self.last() {
