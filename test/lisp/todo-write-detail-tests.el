@@ -190,22 +190,6 @@
     (todo-write-test-open "One")
     (should (string-match-p "✓ Grep" (todo-write-test-text)))))
 
-(ert-deftest todo-write-view-redraws-only-the-parents-row-for-a-subagent ()
-  (todo-write-test-with-view
-    (apply #'todo-write-test-write "a" '("One" "in_progress")
-           (mapcar #'number-to-string (number-sequence 1 50)))
-    (todo-write-detail-tests--child)
-    (todo-write-redraw)
-    (let ((drawn nil)
-          (line (symbol-function 'todo-write-row-insert)))
-      (cl-letf (((symbol-function 'todo-write-row-insert)
-                 (lambda (item &rest rest)
-                   (push (plist-get item :content) drawn)
-                   (apply line item rest))))
-        (todo-write-test-write "sub" '("Grep" "completed") "Read")
-        (todo-write-redraw))
-      (should (equal (sort drawn #'string<) '("Grep" "One" "Read"))))))
-
 (ert-deftest todo-write-view-keeps-a-subagents-list-when-its-task-goes-and-comes-back ()
   (todo-write-test-with-view
     (todo-write-test-write "a" '("One" "in_progress") "Two")
