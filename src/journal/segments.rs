@@ -42,7 +42,7 @@ const HEADS: u64 = 8;
 const WITHOUT_HEADS: u64 = 2;
 
 /// A segment among others: where it begins.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Segment {
     /// Its number.
     pub number: u64,
@@ -52,7 +52,7 @@ pub(crate) struct Segment {
     pub revision: u64,
     /// The last time before it.
     pub time: Millis,
-    /// Its length in bytes, of an older one.
+    /// Its length in bytes; 0 for the newest one, which grows: see [`Journal::segments`].
     pub length: u64,
 }
 
@@ -239,11 +239,15 @@ impl Journal {
         self.newest.as_ref().map(|newest| (newest.segment.number, newest.length))
     }
 
+    /// The segments as they are now, oldest first, each with its length.
+    fn segments(&self) -> impl DoubleEndedIterator<Item = Segment> {
+        let newest = self.newest.iter().map(|newest| Segment { length: newest.length, ..newest.segment });
+        self.older.iter().copied().chain(newest)
+    }
+
     /// The length of all segments.
     pub(crate) fn size(&self) -> u64 {
-        let newest = self.newest.iter().map(|newest| newest.length);
-        let lengths = self.older.iter().map(|segment| segment.length).chain(newest);
-        lengths.fold(0, u64::saturating_add)
+        self.segments().fold(0, |sum, segment| sum.saturating_add(segment.length))
     }
 
     fn path(&self, number: u64) -> PathBuf {
@@ -293,11 +297,9 @@ impl Journal {
     }
 
     fn segments_of(&self, span: &Span) -> Vec<(u64, PathBuf)> {
-        let newest = self.newest.as_ref().map(|newest| &newest.segment);
-        let known: Vec<&Segment> = self.older.iter().chain(newest).collect();
-        let first = known.iter().rev().find(|segment| span.is_begun_before(segment));
+        let first = self.segments().rev().find(|segment| span.is_begun_before(segment));
         let first = first.map_or(0, |segment| segment.number);
-        let end = known.iter().find(|segment| segment.number > first && span.ends_before(segment));
+        let end = self.segments().find(|segment| segment.number > first && span.ends_before(segment));
         let numbers = first..end.map_or(u64::MAX, |segment| segment.number);
         let mut segments = folder::segments(&self.folder);
         segments.retain(|(number, _)| numbers.contains(number));
@@ -326,9 +328,7 @@ impl Journal {
                 }
                 (_, None) => return Ok(None),
             };
-            if let Some(Newest { segment, length, .. }) = self.newest.take() {
-                self.older.push(Segment { length, ..segment });
-            }
+            self.older = self.segments().collect();
             let lines = Lines::of(&bytes[begun..]);
             if lines.damaged > 0 {
                 self.is_damaged = true;
@@ -451,10 +451,7 @@ impl Journal {
     /// # Errors
     /// None but that the thread cannot be encoded.
     pub(crate) fn beginning(&self, thread: &Thread) -> io::Result<Beginning> {
-        let mut older = self.older.clone();
-        if let Some(Newest { segment, length, .. }) = &self.newest {
-            older.push(Segment { length: *length, ..segment.clone() });
-        }
+        let older = self.segments().collect();
         let line = encode(&Head { format: u64::from(FORMAT), key: self.key.clone(), older, thread })?;
         Ok(Beginning { segment: Segment::at(self.next_number(), thread), line })
     }
@@ -525,11 +522,9 @@ impl Journal {
             let _ = fs::remove_file(&new);
             return written;
         }
-        if let Some(Newest { segment, length, .. }) = self.newest.take() {
-            self.older.push(Segment { length, ..segment });
-        }
-        let (segment, length) = (segment.clone(), (head.len() + lines.len()) as u64);
-        self.newest = Some(Newest { segment, head: head.len() as u64, length });
+        self.older = self.segments().collect();
+        let length = (head.len() + lines.len()) as u64;
+        self.newest = Some(Newest { segment: *segment, head: head.len() as u64, length });
         self.is_damaged = false;
         Ok(())
     }
