@@ -1,6 +1,6 @@
 //! The plans of one journal folder, in memory or only on disk.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -142,7 +142,9 @@ impl Store {
         let uses = self.uses;
         let Some(plan) = self.plans.get_mut(key) else { unreachable!("it was inserted") };
         (plan.last_use, plan.is_used) = (uses, true);
-        self.used.insert(key.to_owned(), plan.about().clone());
+        if self.used.get(key) != Some(plan.about()) {
+            self.used.insert(key.to_owned(), plan.about().clone());
+        }
         plan
     }
 
@@ -432,7 +434,7 @@ impl Store {
 }
 
 /// The folders of all plans, also of those that have only a journal of version 0.3 beside it.
-fn folders(root: &Path) -> HashSet<PathBuf> {
+fn folders(root: &Path) -> BTreeSet<PathBuf> {
     let entries = fs::read_dir(root).into_iter().flatten().flatten();
     entries.filter_map(|entry| folder::of_entry(&entry.path(), entry.file_type().ok()?)).collect()
 }

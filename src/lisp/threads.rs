@@ -85,7 +85,7 @@ pub(super) fn summary_of(env: &Env, key: &str) -> Result<ShownSummary> {
 /// Loads or creates a thread that is not in memory. Lisp determines the project of a new one.
 pub(super) fn load(env: &Env, key: &str, mut about: Map<String, Json>) -> Result<()> {
     settle(env, key)?;
-    let is_new = with_module(|module| !module.store.is_used(key) && !module.store.exists(key));
+    let is_new = with_module(|module| !module.store.exists(key));
     if is_new && !about.contains_key("project") {
         let root = read::text("project", env.call(project, [])?)?;
         about.insert("project".into(), root.into());
