@@ -57,10 +57,6 @@ WRITTEN is non-nil for a write of the agent, which has not failed then."
 
 ;;; Asking
 
-(defun todo-write-plan-previous-id (thread id)
-  "Return the id of the item just before item ID of THREAD, or nil."
-  (todo-write-core-call todo-write-dyn--previous-id thread id))
-
 (defun todo-write-plan-spent (thread id)
   "Return the :spent of `todo-write-times' for item ID of THREAD, or nil."
   (todo-write-core-call todo-write-dyn--spent thread id))

@@ -354,17 +354,6 @@ fn take_untold(env: &Env, thread: Key) -> Result<Value<'_>> {
     })
 }
 
-/// See `todo-write-plan-previous-id'.
-#[defun]
-fn previous_id(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
-    border(env, || {
-        with_thread(env, &thread, |thread| {
-            let place = thread.list().iter().position(|item| item.id == id.0)?;
-            Some(thread.list().get(place.checked_sub(1)?)?.id.clone())
-        })
-    })
-}
-
 /// See `todo-write-times'.
 #[defun]
 fn times(env: &Env, thread: Key, id: Option<Id>) -> Result<Value<'_>> {

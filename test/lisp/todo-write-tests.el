@@ -177,7 +177,6 @@
     (should (equal (todo-write-items "nobody") []))
     (should (equal (todo-write-items "nobody" 0) []))
     (should-not (todo-write-item "nobody" "t1"))
-    (should-not (todo-write-plan-previous-id "nobody" "t1"))
     (should-not (todo-write-times "nobody" "t1"))
     (should-not (todo-write-revisions "nobody"))
     (should (equal (todo-write-observations "nobody") []))
@@ -185,13 +184,6 @@
     (should (= (plist-get (todo-write-summary "nobody") :total) 0))
     (should-not (todo-write-threads))
     (should-not (todo-write-test-segments))))
-
-(ert-deftest todo-write-the-previous-id-is-that-of-the-row-above ()
-  (todo-write-with-store
-    (todo-write-test-write "a" "One" "Two")
-    (should-not (todo-write-plan-previous-id "a" "t1"))
-    (should (equal (todo-write-plan-previous-id "a" "t2") "t1"))
-    (should-not (todo-write-plan-previous-id "a" "t9"))))
 
 (ert-deftest todo-write-times-tell-created-started-completed-and-intervals ()
   (todo-write-with-store
