@@ -341,7 +341,7 @@ impl Thread {
         self.revisions.removals().left_out(self.begun(), |status| !status.is_open())
     }
 
-    /// The items that were begun and left the list, whoever removed them, oldest removal first.
+    /// The items that were begun and left the list, no matter who removed them, oldest removal first.
     pub(crate) fn removed(&self) -> List {
         let items = self.revisions.removals().iter().map(|removed| &removed.item);
         let was_begun = |item: &&Arc<Item>| self.times(&item.id).is_some_and(|times| times.started.is_some());

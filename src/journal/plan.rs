@@ -169,7 +169,7 @@ impl Plan {
         self.thread.about().get(EMACS)?.as_str()
     }
 
-    /// The name of another Emacs of which nobody has said whether it lives.
+    /// The name of another Emacs of which it is not known whether it lives.
     pub(super) fn unsettled(&self) -> Option<&str> {
         match &self.writer {
             Writer::Unknown(emacs, _) => Some(emacs),
@@ -186,7 +186,7 @@ impl Plan {
         }
     }
 
-    /// Lets somebody say again whether the Emacs lives that wrote the plan, if it is not `own`.
+    /// Forgets whether the Emacs lives that wrote the plan, if it is not `own`.
     pub(super) fn doubt(&mut self, own: Option<&str>) {
         if let Some(emacs) = self.emacs().filter(|emacs| Some(*emacs) != own)
             && matches!(self.writer, Writer::Lives)

@@ -203,7 +203,7 @@ pub(super) enum News {
     Nothing,
     /// They appended records.
     Records(Vec<Record>),
-    /// They began the journal anew, or it was read for the first time.
+    /// They began a new journal, or it was read for the first time.
     Opened(Box<Opened>),
     /// They deleted it.
     Gone,
@@ -403,7 +403,7 @@ impl Journal {
         let number = newest.segment.number;
         let length = match fs::metadata(self.path(number)) {
             Ok(data) => data.len(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return self.read_anew(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return self.read_again(),
             Err(error) => return Err(error),
         };
         let is_followed = self.path(number + 1).exists();
@@ -411,7 +411,7 @@ impl Journal {
             return Ok(News::Nothing);
         }
         if length < newest.length {
-            return self.read_anew();
+            return self.read_again();
         }
         let mut records = Vec::new();
         let lines = Lines::of(&read_from(&self.path(number), newest.length)?);
@@ -423,7 +423,7 @@ impl Journal {
         for (number, path) in later {
             let bytes = read_segment(&path)?;
             let head = first_line(&bytes);
-            let Some(Head { older, thread, .. }) = self.head(&path, head)? else { return self.read_anew() };
+            let Some(Head { older, thread, .. }) = self.head(&path, head)? else { return self.read_again() };
             self.older = older;
             let lines = Lines::of(&bytes[head.len()..]);
             let (head, length) = (head.len() as u64, (head.len() + lines.length) as u64);
@@ -433,7 +433,7 @@ impl Journal {
         Ok(if records.is_empty() { News::Nothing } else { News::Records(records) })
     }
 
-    fn read_anew(&mut self) -> io::Result<News> {
+    fn read_again(&mut self) -> io::Result<News> {
         (self.newest, self.older) = (None, Vec::new());
         Ok(self.open()?.map_or(News::Gone, |opened| News::Opened(Box::new(opened))))
     }

@@ -218,8 +218,8 @@ impl Store {
         Ok(self.plans.get(key))
     }
 
-    /// The name of another Emacs of which nobody has said yet whether it lives, since the plan was read: that which
-    /// wrote it.
+    /// The name of another Emacs of which it is not known whether it lives, since the plan was read: that which wrote
+    /// it.
     ///
     /// # Errors
     /// As [`Store::get`].

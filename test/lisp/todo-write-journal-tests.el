@@ -148,7 +148,7 @@
     (cl-flet ((name (&rest parts) (string-join parts " "))
               (later (seconds) (number-to-string (+ seconds (string-to-number start)))))
       (dolist (name (list todo-write-core-emacs (name pid start) (name pid (later 1) space)
-                          ;; Nobody knows.
+                          ;; This cannot be known.
                           (name "1" "1" "pid:[1]")))
         (should (eq t (todo-write--emacs-lives-p name))))
       (dolist (name (list (name pid (later 60) space) (name "2147483647" start space)
