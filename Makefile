@@ -72,11 +72,13 @@ $(AUTOLOADS): $(LISP) | module
 	  --eval '(package-generate-autoloads "efrit-do" (expand-file-name "efrit-do"))'
 	@touch $@
 
-# A crate of its own: the module is built without the MCP SDK.
-.PHONY: mcp
-mcp: ## build todo-write-mcp, the MCP server of the tool
-	@cargo build --release --locked --manifest-path mcp/Cargo.toml --target-dir $(TARGET)/mcp
-	@cp $(TARGET)/mcp/release/todo-write-mcp$(EXE) $(PROGRAM).new && mv $(PROGRAM).new $(PROGRAM)
+.PHONY: agents
+agents: ## build todo-write-mcp, the program that follows agents and gives them the tool
+	@cargo build --release --locked --package todo-write-mcp
+	@$(call replace,$(TARGET)/release/todo-write-mcp$(EXE),$(PROGRAM))
+
+.PHONY: all
+all: build agents ## build the module, the Lisp and the program
 
 .PHONY: demo
 demo: ## play a scripted agent, after building; SCRIPT=file, SESSION=N, SPEED=2
@@ -88,11 +90,11 @@ test: try ## test your build: the Rust tests, and the Lisp tests on the newest E
 	@bin/test core
 
 .PHONY: check
-check: setup-test build mcp ## run all checks, after downloading what they need; VERBOSE=1 shows their output
+check: setup-test all ## run all checks, after downloading what they need; VERBOSE=1 shows their output
 	@bin/test check
 
 .PHONY: thorough
-thorough: setup-test build mcp ## run what takes long or is random: kills, floods, searches; MINUTES=3 of random operations
+thorough: setup-test all ## run what takes long or is random: kills, floods, searches; MINUTES=3 of random operations
 	@bin/test thorough
 
 .PHONY: stress
@@ -108,7 +110,7 @@ test-rust: setup ## run the Rust tests
 	@bin/test rust
 
 .PHONY: test-lisp
-test-lisp: setup-test build mcp ## run the Lisp tests; MATCH=regexp of names
+test-lisp: setup-test all ## run the Lisp tests; MATCH=regexp of names
 	@bin/test lisp
 
 .PHONY: lint
@@ -116,7 +118,7 @@ lint: setup-test build ## run rustfmt, clippy, byte-compilation, checkdoc, packa
 	@bin/test lint
 
 .PHONY: hosts
-hosts: build mcp setup-test ## run genuine agents and packages, offline, after downloading them (2 GB)
+hosts: all setup-test ## run genuine agents and packages, offline, after downloading them (2 GB)
 	@bin/hosts
 
 .PHONY: setup-test
@@ -128,7 +130,7 @@ identity: ## measure how well tasks are recognized, on the labeled pairs
 	@cargo run --quiet --release --locked --manifest-path bench/Cargo.toml --target-dir $(TARGET)/bench --bin identity
 
 .PHONY: bench
-bench: build mcp ## measure against other ways; EFRIT=checkout, ROUNDS=15, WRITE=1, BUILD=1
+bench: all ## measure against other ways; EFRIT=checkout, ROUNDS=15, WRITE=1, BUILD=1
 	@bin/bench
 
 .PHONY: soak

@@ -8,7 +8,7 @@
 
 ;; Years of transcripts, files that processes left behind, and more live sessions than
 ;; anyone has: what a search, a poll and the beginning cost while
-;; `todo-write-follow-all' is on.  All files are in memory if /dev/shm is there: after
+;; `todo-write-agents-mode' is on.  All files are in memory if /dev/shm is there: after
 ;; many were deleted, as here after each sample, ext4 looks for a free inode for long.
 
 ;;; Code:
@@ -17,7 +17,7 @@
 (require 'bench-agents)
 (require 'bench-load)
 (require 'bench-ways)
-(require 'todo-write-follow)
+(require 'todo-write-agents)
 
 (defvar bench-folders--home nil "Folder of Claude Code's files.")
 
@@ -61,12 +61,12 @@
   (setq bench-folders--home (make-temp-file (expand-file-name "bench" bench-folders--place) t)
         todo-write-directory (expand-file-name "journal/" bench-folders--home)
         bench-folders--written 0
-        todo-write-follow-all t
+        todo-write-socket (expand-file-name "socket" bench-folders--home)
         todo-write-follow-agents (list (cons 'claude bench-folders--home))))
 
 (defun bench-folders--end ()
   "Stop following, and delete all files."
-  (todo-write-follow-mode -1)
+  (todo-write-agents-mode -1)
   (todo-write-follow-stop)
   (mapc #'todo-write-forget (todo-write-threads))
   (delete-directory bench-folders--home t))
@@ -114,7 +114,7 @@ until then."
           (garbage-collect)
           (setq bench-load-longest 0)
           (let ((start (float-time)) (collecting gc-elapsed) seconds)
-            (bench-load-block 'todo-write-follow-mode #'todo-write-follow-mode '(1))
+            (bench-load-block 'todo-write-agents-mode #'todo-write-agents-mode '(1))
             (while (< (seq-count (lambda (session)
                                    (eq 'ready (todo-write-follow--session-state session)))
                                  todo-write-follow--followed)
@@ -155,10 +155,13 @@ FEWER are those of 300 sessions, or nil for a comparison with the limits."
 
 (defun bench-folders--search ()
   "Search for new sessions, and wait for what is found."
-  (setq todo-write-follow--searched nil)
-  (todo-write-follow--search-again)
-  (while (not todo-write-follow--searched)
-    (accept-process-output nil 0.001)))
+  (let* (found
+         (note (lambda (message) (when (eq 'found (plist-get message :kind)) (setq found t)))))
+    (add-hook 'todo-write-hub-functions note)
+    (todo-write-follow-search)
+    (while (not found)
+      (accept-process-output nil 0.001))
+    (remove-hook 'todo-write-hub-functions note)))
 
 (defun bench-folders--search-row (transcripts &optional fewer)
   "Measure a search among TRANSCRIPTS after a new one; return the samples.
@@ -170,7 +173,7 @@ FEWER are those of 5,000 transcripts, or nil for a comparison with the limit."
                                  :begin (lambda ()
                                           (bench-folders--begin)
                                           (dotimes (_ transcripts) (bench-folders--write-old))
-                                          (todo-write-follow-mode))
+                                          (todo-write-agents-mode))
                                  :call (lambda (_) (bench-folders--search))
                                  :settle #'bench-folders--write-old
                                  :end #'bench-folders--end)))

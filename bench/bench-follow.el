@@ -15,7 +15,7 @@
 
 (require 'bench)
 (require 'bench-ways)
-(require 'todo-write-follow)
+(require 'todo-write-agents)
 
 (defconst bench-follow-sizes
   '((3 0.3 "Emacs takes what a thread reads for some milliseconds at a time")
@@ -89,6 +89,7 @@ There is a call of TodoWrite or its result in every 20th pair of lines."
   "Make the home of Claude Code with a session of BYTES and SESSIONS old ones."
   (setq todo-write-directory bench-folder
         bench-follow--home (make-temp-file "bench" t)
+        todo-write-socket (expand-file-name "socket" bench-follow--home)
         todo-write-follow-agents (list (cons 'claude bench-follow--home)))
   (bench-follow--write (bench-follow--file "s") bytes)
   (make-directory (expand-file-name "sessions" bench-follow--home))
@@ -113,7 +114,7 @@ There is a call of TodoWrite or its result in every 20th pair of lines."
   (make-bench-way
    :begin (lambda ()
             (bench-follow--begin bytes sessions)
-            (todo-write-follow-mode)
+            (todo-write-agents-mode)
             (todo-write-follow (bench-follow--file "s")))
    :call call
    :end #'bench-follow--end))

@@ -21,11 +21,9 @@
 (defvar auto-revert-verbose)
 (defvar todo-write-directory)
 (defvar todo-write-follow-agents)
-(defvar todo-write-follow-all)
 (defvar todo-write-socket)
-(declare-function todo-write-follow-mode "todo-write-follow")
+(declare-function todo-write-agents-mode "todo-write-agents")
 (declare-function todo-write-list "todo-write-list")
-(declare-function todo-write-mcp-mode "todo-write-mcp")
 (declare-function todo-write-mode-line-mode "todo-write-mode-line")
 (declare-function todo-write-notify-mode "todo-write-notify")
 
@@ -114,17 +112,16 @@ WHAT is \"task\" or \"fd\"."
 
 (defun bench-load-show (home)
   "Follow all agents of HOME, with all that a user switches on."
-  (require 'todo-write-follow)
+  (require 'todo-write-agents)
   (require 'todo-write-list)
   (require 'todo-write-mode-line)
   (require 'todo-write-notify)
-  (setq todo-write-follow-agents (list (cons 'claude home))
-        todo-write-follow-all t)
+  (setq todo-write-follow-agents (list (cons 'claude home)))
   (todo-write-mode-line-mode 1)
   (todo-write-notify-mode 1)
   (todo-write-list)
   (switch-to-buffer-other-window "*scratch*")
-  (todo-write-follow-mode 1))
+  (todo-write-agents-mode 1))
 
 ;;; A measurement: bench-typing.el
 
@@ -192,10 +189,7 @@ WHAT is \"task\" or \"fd\"."
       ("term" (bench-load--show-terminal home))
       (_ (setq todo-write-directory (bench-load--file "journals/"))
          (setq todo-write-socket (bench-load--file "socket"))
-         (require 'todo-write-mcp)
-         (bench-load-show home)
-         (when (equal load "mcp")
-           (todo-write-mcp-mode 1))))
+         (bench-load-show home)))
     (switch-to-buffer "typing")
     (setq buffer-undo-list t)
     (bench-load--say "shown")

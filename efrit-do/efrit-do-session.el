@@ -21,7 +21,7 @@
 ;;; Code:
 
 (require 'efrit-do-builtin)
-(require 'todo-write-agents)
+(require 'todo-write-agent)
 (require 'todo-write-text)
 
 (defvar efrit-do-end-functions nil
@@ -280,7 +280,7 @@ tripped, or the user stopped it."
             (concat (efrit-do-session-text session) text)))
     (efrit-do-session--stream session "TOKEN" text thinking)
     (unless (or thinking noninteractive (active-minibuffer-window)
-                (not (todo-write-agents-visible-p (efrit-do-session-thread session))))
+                (not (todo-write-agent-visible-p (efrit-do-session-thread session))))
       ;; The plan has the text when it is complete.
       (let ((message-log-max nil)
             (said (efrit-do-session-text session)))

@@ -17,7 +17,7 @@
 
 (require 'todo-write)
 (require 'todo-write-acp-work)
-(require 'todo-write-agents)
+(require 'todo-write-agent)
 (require 'todo-write-host)
 (require 'todo-write-request)
 (require 'todo-write-text)
@@ -284,7 +284,7 @@ A host whose clients are its own connects them here.")
   "Return the key of the thread of LINK's session with the id SESSION.
 The adapters of Claude Code and Codex use the ids of their transcripts."
   (let ((agent (todo-write-acp--link-agent link)))
-    (format "%s:%s" (if (todo-write-agents-resume agent) agent "acp") session)))
+    (format "%s:%s" (if (todo-write-agent-resume agent) agent "acp") session)))
 
 (defun todo-write-acp--session (link params)
   "Return the key of the thread for the session in PARAMS, of a message to LINK."

@@ -15,7 +15,7 @@
 ;;; Code:
 
 (require 'todo-write)
-(require 'todo-write-agents)
+(require 'todo-write-agent)
 (require 'todo-write-answer-keys)
 (require 'todo-write-answer-text)
 (require 'todo-write-attention)
@@ -654,7 +654,7 @@ If one waits elsewhere, say where.  THREAD may be nil."
             (concat (todo-write-attention-line agent) "; answer it there"
                     (todo-write-answer--place agent)))
            ((and silent own)
-            (concat (todo-write-agents-label silent) " has told of no question; look there"
+            (concat (todo-write-agent-program-label silent) " has told of no question; look there"
                     (todo-write-answer--place own)))
            (t "No agent asks anything")))))
 

@@ -5,7 +5,7 @@
 
 ;;; Commentary:
 
-;; The words for an agent that needs you, and the ways to it; todo-write-agents.el says
+;; The words for an agent that needs you, and the ways to it; todo-write-agent.el says
 ;; which agents there are, and what they do.
 ;;
 ;; M-x todo-write-next-waiting goes to the agent that has waited longest.
@@ -13,7 +13,7 @@
 ;;; Code:
 
 (require 'todo-write)
-(require 'todo-write-agents)
+(require 'todo-write-agent)
 (require 'todo-write-commands)
 (require 'todo-write-machines)
 (require 'todo-write-story)
@@ -112,7 +112,7 @@ likely about follows: the last one without a result."
   "Return where AGENT runs, in words, or nil if that is unknown."
   (let* ((thread (plist-get agent :thread))
          (buffer (todo-write-agent-buffer thread))
-         (pid (todo-write-agents-pid thread))
+         (pid (todo-write-agent-pid thread))
          ;; To ask tmux takes a while.
          (pane (and pid (not buffer) (todo-write-terminal-tmux-pane pid)))
          (terminal (and pid (todo-write-terminal-name pid)))
@@ -127,7 +127,7 @@ likely about follows: the last one without a result."
   "Go to the buffer or the tmux pane of AGENT.
 If it has none, show its plan and say where it runs."
   (let* ((thread (plist-get agent :thread))
-         (pid (todo-write-agents-pid thread))
+         (pid (todo-write-agent-pid thread))
          (buffer (todo-write-agent-buffer thread t))
          (shown (and pid (not buffer) (todo-write-terminal-select-pane pid))))
     (cond
@@ -138,7 +138,7 @@ If it has none, show its plan and say where it runs."
       (let ((pane (and pid (todo-write-terminal-tmux-pane pid)))
             (folder (todo-write-agent-path agent))
             (machine (plist-get agent :machine)))
-        (todo-write-agents-restore thread)
+        (todo-write-agent-restore thread)
         (todo-write-show thread t)
         (message "%s"
                  (concat (todo-write-agent-name agent) " has no buffer in this Emacs"
@@ -154,7 +154,7 @@ If it has none, show its plan and say where it runs."
   "Return non-nil if `todo-write-attention-visit' goes to the agent of THREAD.
 That is to a buffer of this Emacs, or to a pane of tmux."
   (or (todo-write-agent-buffer thread t)
-      (when-let* ((pid (todo-write-agents-pid thread)))
+      (when-let* ((pid (todo-write-agent-pid thread)))
         (todo-write-terminal-in-tmux-p pid))))
 
 (defun todo-write-attention-agent-of (thread)

@@ -12,7 +12,8 @@
 ;;; Code:
 
 (defconst todo-write-commands--files
-  '((todo-write-answer todo-write-answer)
+  '((todo-write-agents todo-write-agents-mode)
+    (todo-write-answer todo-write-answer)
     (todo-write-answer-plan todo-write-answer-comment todo-write-answer-edit)
     (todo-write-comment todo-write-comment)
     (todo-write-connect todo-write-connect)
@@ -22,7 +23,6 @@
     (todo-write-list todo-write-list)
     (todo-write-list-read todo-write-switch)
     (todo-write-log todo-write-log)
-    (todo-write-mcp todo-write-mcp-mode)
     (todo-write-mcp-setup todo-write-mcp-setup)
     (todo-write-attention todo-write-next-waiting)
     (todo-write-note todo-write-tell)
@@ -34,8 +34,7 @@
   "The files of commands that are called from below, lists (FILE COMMAND...).")
 
 (defconst todo-write-commands--functions
-  '((todo-write-agents . todo-write-agents-watch)
-    (todo-write-follow-sessions . todo-write-follow-sessions-began-in)
+  '((todo-write-agent . todo-write-agent-watch)
     (todo-write-list-read . todo-write-read-thread)
     (todo-write-note . todo-write-note-result))
   "The files of other functions that are called from below, (FILE . FUNCTION).

@@ -101,31 +101,27 @@ The login shell there may be any, so the words must mean the same in all."
 (defun todo-write-connect--send (name)
   "Connect to the machine NAME unless it is connected, and say what is wanted.
 Signal a `user-error' if it cannot be begun."
-  (let* ((prefix (todo-write-machines-prefix name))
-         (reason
-          (todo-write-core-call todo-write-dyn--hub-connect
-           (list :name name
-                  :prefix prefix
-                  :command (todo-write-connect--command name)
-                  :environment (seq-remove (lambda (variable)
-                                             (string-match-p "[^\0-\x10ffff]" variable))
-                                           process-environment)
-                  :id todo-write-connect--id
-                  :who (format "%s@%s, process %d" (user-login-name) (system-name) (emacs-pid))
-                  ;; In place of the usual ones there.
-                  :homes
-                  (cl-loop for (agent . folder) in todo-write-follow-agents
-                           when (and (stringp folder) (string-prefix-p prefix folder))
-                           collect (vector (symbol-name agent)
-                                           (let ((local (substring folder (length prefix))))
-                                             (if (string-match-p "\\`[/~]" local) local
-                                               (concat "~/" local)))))
-                  :project (todo-write-follow-project-on name)
-                  :door (and todo-write-socket-wanted
-                             (list :version todo-write-version :emacs emacs-version
-                                   :process (emacs-pid)))))))
-    (when reason
-      (user-error "%s" reason))))
+  (let ((prefix (todo-write-machines-prefix name)))
+    (todo-write-core-call todo-write-dyn--hub-connect
+      (list :name name
+            :prefix prefix
+            :command (todo-write-connect--command name)
+            :environment (seq-remove (lambda (variable)
+                                       (string-match-p "[^\0-\x10ffff]" variable))
+                                     process-environment)
+            :id todo-write-connect--id
+            :who (format "%s@%s, process %d" (user-login-name) (system-name) (emacs-pid))
+            ;; In place of the usual ones there.
+            :homes
+            (cl-loop for (agent . folder) in todo-write-follow-agents
+                     when (and (stringp folder) (string-prefix-p prefix folder))
+                     collect (vector (symbol-name agent)
+                                     (let ((local (substring folder (length prefix))))
+                                       (if (string-match-p "\\`[/~]" local) local
+                                         (concat "~/" local)))))
+            :door (and todo-write-socket-wanted
+                       (list :version todo-write-version :emacs emacs-version
+                             :process (emacs-pid)))))))
 
 (defun todo-write-connect--send-all ()
   "Tell all machines that are reached what is wanted of them now."
@@ -141,7 +137,7 @@ Signal a `user-error' if it cannot be begun."
 (defun todo-write-connect (machine &optional end)
   "Connect to MACHINE, on which agents run; return its name.
 All live sessions of Claude Code and Codex there are followed, and while
-`todo-write-mcp-mode' is on, calls and questions of agents there reach
+`todo-write-agents-mode' is on, calls and questions of agents there reach
 this Emacs.  MACHINE is a name in `todo-write-machines', or the name of a
 folder there, such as \"/ssh:build:\".  The program `todo-write-mcp' must
 be there: `todo-write-mcp-setup' in such a folder shows how.  If the
@@ -171,7 +167,7 @@ else read one."
       (if (and known (eq 'connected (todo-write-machines-link-state known)))
           (progn
             (setf (todo-write-machines-link-follows known) t)
-            (todo-write-follow-machine name)
+            (todo-write-follow-search)
             (message "%s is connected" name))
         (message "Connecting to %s..." name))
       name)))
@@ -237,7 +233,7 @@ Their plans stay, and what their agents do is unknown."
         (todo-write-connect--redraw name)
         (message "Connected to %s%s%s" name
                  (if todo-write-socket-wanted ""
-                   "; calls of agents there reach this Emacs while `todo-write-mcp-mode' is on")
+                   "; calls of agents there reach this Emacs while `todo-write-agents-mode' is on")
                  (if note (concat "; " (todo-write-text-line note 200)) ""))))))
 
 (defun todo-write-connect--lose (link reason missing)
@@ -323,7 +319,7 @@ MISSING is non-nil if the program was not found there."
           (list 'ok (format "%s: connected" name)))
          ((eq state 'connected)
           (list 'note (format "%s: connected; calls of agents there do not reach this Emacs" name)
-                "M-x todo-write-mcp-mode"))
+                "M-x todo-write-agents-mode"))
          ((eq state 'connecting)
           (list 'note (format "%s: has not answered yet" name)
                 "Wait, or end it with C-u M-x todo-write-connect"))

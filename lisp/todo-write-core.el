@@ -46,9 +46,8 @@
   (put 'todo-write-attention 'custom-loads
        '(todo-write-list todo-write-mode-line todo-write-notify))
   (put 'todo-write-hosts 'custom-loads
-       '(todo-write-agent-shell todo-write-connect todo-write-eca todo-write-efrit todo-write-follow
-         todo-write-follow-sessions todo-write-gptel todo-write-mcp
-         todo-write-mcp-setup todo-write-machines todo-write-socket))
+       '(todo-write-agent-shell todo-write-agents todo-write-connect todo-write-eca todo-write-efrit
+         todo-write-follow-sessions todo-write-gptel todo-write-machines todo-write-socket))
   (put 'todo-write-faces 'custom-loads
        '(todo-write-answer todo-write-answer-text todo-write-attention
          todo-write-detail todo-write-fold todo-write-history todo-write-mode-line
@@ -289,18 +288,8 @@ build the module."
 
 ;;; Waiting for files
 
-(defvar todo-write-core-wait-words "Reading a file"
+(defvar todo-write-core-wait-words "Reading files"
   "What Emacs does while it waits for the module, a string.")
-
-(defun todo-write--wait-a-moment (seconds percent)
-  "Run timers and filters for a moment, while the module works on files.
-The module calls this again and again; SECONDS have passed since the first
-time.  Say so, with PERCENT, how much is done, or nil.  `C-g' quits, also
-where quitting is inhibited: the call that waits has changed nothing yet."
-  (todo-write-core-say-wait seconds percent)
-  (let (inhibit-quit)
-    (save-match-data
-      (accept-process-output nil 0.01))))
 
 (defun todo-write-core-say-wait (seconds percent)
   "Say `todo-write-core-wait-words' if the wait has taken SECONDS, more than 0.3.

@@ -20,9 +20,8 @@
 (require 'todo-write-agent-shell)
 (require 'todo-write-eca)
 (require 'todo-write-efrit)
-(require 'todo-write-follow)
+(require 'todo-write-agents)
 (require 'todo-write-gptel)
-(require 'todo-write-mcp)
 
 (defun todo-write-doctor--file (file)
   "Return FILE, a file name, without the user's home directory."

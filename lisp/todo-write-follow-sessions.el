@@ -12,7 +12,7 @@
 ;;; Code:
 
 (require 'todo-write)
-(require 'todo-write-agents)
+(require 'todo-write-agent)
 (require 'todo-write-machines)
 (require 'todo-write-text)
 
@@ -62,22 +62,12 @@ The elements are (AGENT . FOLDER)."
 
 ;;; Transcripts
 
-(defun todo-write-follow-sessions-began-in (id)
-  "Return the folder in which the session ID of Claude Code began, or nil.
-Its transcript on this machine has that."
-  (cl-loop
-   for (agent . home) in (todo-write-follow-sessions-homes)
-   when (and (eq agent 'claude) (not (todo-write-machines-remote-part home)))
-   thereis (todo-write-core-call todo-write-dyn--session-began-in (expand-file-name home) id)))
-
-(defun todo-write-follow-sessions-searched (homes &optional scope names)
-  "Return HOMES, a list of (AGENT . FOLDER), as the module takes them.
-SCOPE is \"all\" or \"project\", by default \"none\"; NAMES are those of
-the project's root."
+(defun todo-write-follow-sessions-homes-there (homes)
+  "Return HOMES, a list of (AGENT . FOLDER), as the module takes them."
   (cl-loop for (agent . folder) in homes
            when (or (not (string-match-p "[^\0-\x10ffff]" folder))
                     (todo-write-follow-sessions-skip folder "its name is not text"))
-           collect `(,(symbol-name agent) ,(expand-file-name folder) ,(or scope "none") ,@names)))
+           collect (list (symbol-name agent) (expand-file-name folder))))
 
 (defun todo-write-follow-sessions-names (project)
   "Return the names of PROJECT's root, a list, or nil if it is not on this machine.
@@ -149,7 +139,7 @@ NOTE has the working directory, the agent and what its process says."
                                 ;; A remote name must not open a connection.
                                 (let (file-name-handler-alist)
                                   (todo-write-text-line (abbreviate-file-name folder))))
-                           (todo-write-agents-label (plist-get head :host))
+                           (todo-write-agent-program-label (plist-get head :host))
                            (todo-write-follow-sessions--status process)))
            "  "))))
 

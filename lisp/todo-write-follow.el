@@ -10,7 +10,9 @@
 ;; agent's thoughts and tool calls.
 ;;
 ;; The hub finds, watches and reads transcripts; see todo-write-hub.el.  This file
-;; decides which to follow, and dispatches what it reports.
+;; decides which to follow, and dispatches what it reports: those that the user asks for,
+;; all live ones while `todo-write-agents-mode' is on and no other Emacs has the socket,
+;; and those of connected machines.
 
 ;;; Code:
 
@@ -20,28 +22,24 @@
 (require 'todo-write-host)
 (require 'todo-write-hub)
 (require 'todo-write-machines)
+(require 'todo-write-socket)
 (require 'todo-write-text)
+
+;;;###autoload
+(define-obsolete-variable-alias 'todo-write-follow-mode 'todo-write-agents-mode "0.4.0")
+;;;###autoload
+(define-obsolete-function-alias 'todo-write-follow-mode #'todo-write-agents-mode "0.4.0")
 
 (defvar todo-write-follow-interval 2
   "Seconds between looks at the transcripts that are followed.
 Changes that the system reports show at once.  Some file systems report
 none, such as those of other machines.")
 
-(defcustom todo-write-follow-quiet 600
-  "Seconds of silence after which a session is paused, or nil for never.
+(defvar todo-write-follow-quiet 600
+  "Seconds of silence after which a session is paused, and no longer live.
 The time of its task in progress ends with its last line.  A session
-whose process says that it works is not paused."
-  :type '(choice natnum (const :tag "Never" nil))
-  :group 'todo-write-hosts
-  :package-version '(todo-write . "0.2.0"))
-
-(defcustom todo-write-follow-all nil
-  "Non-nil lets `todo-write-follow-mode' follow every live session.
-A session of any project is live if its process lives or its transcript
-grew within `todo-write-follow-quiet' seconds."
-  :type 'boolean
-  :group 'todo-write-hosts
-  :package-version '(todo-write . "0.2.0"))
+whose process says that it works is not paused, and one whose process runs
+is live.")
 
 (cl-defstruct (todo-write-follow--session
                (:constructor todo-write-follow--make-session))
@@ -49,12 +47,11 @@ grew within `todo-write-follow-quiet' seconds."
 FILE is its transcript, ID the hub's number, or nil while its machine is
 not known to the hub; THREAD is a key, once it is known.  GREW is when
 the file last grew, BEGUN when reading began, both in seconds since the
-epoch.  AUTOMATIC is t if the mode picked it, `machine' if it was picked
-since all of its machine are followed.  PERCENT is how much of it is
-read, or nil.
+epoch.  ASKED is non-nil if the user asked for it; others are followed
+while they are live.  PERCENT is how much of it is read, or nil.
 STATE is nil until all that FILE has was read, `ready' afterwards, `check'
 while that is asked again.  FAILED is why it cannot be read, or nil."
-  file id thread grew automatic begun percent state failed)
+  file id thread grew asked begun percent state failed)
 
 (defvar todo-write-follow--followed nil
   "The sessions that are followed, the newest first.")
@@ -63,7 +60,7 @@ while that is asked again.  FAILED is why it cannot be read, or nil."
   "The sessions of `todo-write-follow--followed' by their files.")
 
 (defvar todo-write-follow--stopped nil
-  "Transcripts that the mode no longer picks, because the user stopped them.")
+  "Transcripts that are not followed until the user asks for them.")
 
 ;;; Commands
 
@@ -74,17 +71,30 @@ Its plan becomes a thread.  Return its key, or nil if it has not begun,
 once all that FILE has now is in it; a quit ends the wait, and the session
 is followed on.  Interactively, read the session in the minibuffer, the
 newest of the current project first, and show its plan.  With a prefix
-argument, or without FILE, switch `todo-write-follow-mode' on instead.
-SHOW non-nil shows the plan.  Signal `todo-write-input-error' if FILE
-cannot be read.
+argument, or without FILE, switch `todo-write-agents-mode' on instead,
+which follows all live sessions, and return nil.  SHOW non-nil shows the
+plan.  Signal `todo-write-input-error' if FILE cannot be read.
 
 FILE may be on another machine, and in a remote folder, the sessions there
 are read in the minibuffer.  Then the machine is connected first; see
 `todo-write-connect'."
   (interactive (list (unless current-prefix-arg (todo-write-follow--read-session)) t))
-  (when (and file (file-remote-p file))
-    (todo-write-follow--reach file))
-  (todo-write-follow--now file show))
+  (if (null file)
+      (ignore (todo-write-agents-mode))
+    (when (file-remote-p file)
+      (todo-write-follow--reach file))
+    (setq todo-write-follow--stopped
+          (delete (todo-write-follow--name file) todo-write-follow--stopped))
+    (when-let* ((session (todo-write-follow--find file)))
+      ;; It may be silent because nobody had asked for it.
+      (unless (member (todo-write-follow--session-thread session) (todo-write-threads-loaded))
+        (todo-write-follow--remove session t)))
+    (let ((session (todo-write-follow--begin file t)))
+      (todo-write-follow--await session show)
+      (let ((thread (todo-write-follow--session-thread session)))
+        (when (and show thread)
+          (todo-write-show thread t))
+        thread))))
 
 (defun todo-write-follow--reach (file)
   "Connect to the machine of FILE, a remote name; return that machine's name.
@@ -114,9 +124,6 @@ if it cannot be reached."
                                              (todo-write-follow-sessions-homes) ", ")))))
     (todo-write-follow-sessions-complete "Follow session: " choices)))
 
-(defvar todo-write-follow--searched nil
-  "Non-nil once the mode's folders were searched.")
-
 (defvar todo-write-follow--sent nil
   "The homes that the hub knows, in a list, or nil if it was told of none.")
 
@@ -135,40 +142,14 @@ machine to ask, which is connected, or nil for this one."
           (todo-write-follow--send-homes t)
           (todo-write-core-call todo-write-dyn--hub-search))
         (setq todo-write-follow--round
-              (list (if machine
-                        (todo-write-core-call todo-write-dyn--hub-choose-there
-                          machine (list (directory-file-name (file-local-name project))))
-                      (todo-write-core-call todo-write-dyn--hub-choose
-                        (todo-write-follow-sessions-searched
-                         (todo-write-follow-sessions-homes) "project"
-                         (todo-write-follow-sessions-names project))))))
+              (list (todo-write-core-call todo-write-dyn--hub-choose
+                      machine
+                      (if machine (list (directory-file-name (file-local-name project)))
+                        (todo-write-follow-sessions-names project)))))
         (todo-write-hub-wait (lambda () (cdr todo-write-follow--round)))
         (cadr todo-write-follow--round))
     (setq todo-write-follow--round nil)
     (todo-write-follow--send-homes)))
-
-(defun todo-write-follow--now (file show)
-  "Follow the transcript FILE, or else the newest session.
-SHOW is as for `todo-write-follow'."
-  (when file
-    (setq todo-write-follow--stopped
-          (delete (todo-write-follow--name file) todo-write-follow--stopped))
-    (when-let* ((session (todo-write-follow--find file))
-                (thread (todo-write-follow--session-thread session)))
-      (unless (member thread (todo-write-threads-loaded))
-        (todo-write-follow--remove session t))))
-  (let ((session (if file (todo-write-follow--begin file)
-                   (todo-write-follow-mode)
-                   (todo-write-hub-wait (lambda () todo-write-follow--searched))
-                   (car (todo-write-follow--automatic)))))
-    (when session
-      (when file
-        (setf (todo-write-follow--session-automatic session) nil))
-      (todo-write-follow--await session show)
-      (let ((thread (todo-write-follow--session-thread session)))
-        (when (and show thread)
-          (todo-write-show thread t))
-        thread))))
 
 (defun todo-write-follow--await (session show)
   "Wait until all that the transcript of SESSION has is read.
@@ -196,78 +177,13 @@ If SHOW is non-nil, wait only until its plan can be shown.  Signal
     (todo-write-core-wrong "transcript" (todo-write-follow--session-file session)
                            (format "an existing file of yours (%s)" reason))))
 
-(defvar todo-write-follow--project nil
-  "Root of the project whose newest session is followed.")
-
-(defvar todo-write-follow--names nil
-  "The names of that root on this machine.")
-
-(defvar todo-write-follow--known (make-hash-table :test #'equal)
-  "Transcripts that existed at the last search for new ones.")
-
-(defvar todo-write-follow--began 0
-  "Time at which `todo-write-follow-mode' was switched on, as a float.")
-
-;;;###autoload
-(define-minor-mode todo-write-follow-mode
-  "Follow the newest session of Claude Code or Codex in the current project.
-It follows a new session as soon as that appears, and an older one that
-is resumed while the current one is quiet.  Earlier ones are followed
-until their agents have ended.  See `todo-write-follow-all' for the
-sessions of all projects.  In a remote folder, it connects to that
-machine; see `todo-write-connect'."
-  :global t
-  :group 'todo-write-hosts
-  (let ((project (and todo-write-follow-mode (todo-write--project))))
-    ;; The mode may have been on already, for this project or another one.
-    (unless (and project (equal project todo-write-follow--project))
-      (setq todo-write-follow--project project
-            todo-write-follow--names (and project (todo-write-follow-sessions-names project))
-            todo-write-follow--known (make-hash-table :test #'equal)
-            todo-write-follow--began (float-time))))
-  (setq todo-write-follow--stopped nil
-        todo-write-follow--searched nil)
-  (todo-write-host-switch "Claude Code and Codex" todo-write-follow-mode))
-
-(defun todo-write-follow--switch-on ()
-  "Follow what `todo-write-follow-mode' asks for."
-  (todo-write-follow-connect)
-  (todo-write-follow--send-homes)
-  (add-hook 'todo-write-list-refresh-hook #'todo-write-follow--search-again)
-  (add-hook 'todo-write-follow-sessions-homes-hook #'todo-write-follow--send-homes)
-  (run-hooks 'todo-write-machines-wanted-hook)
-  (when (file-remote-p todo-write-follow--project)
-    (condition-case err
-        (todo-write-connect todo-write-follow--project)
-      (error (message "todo-write does not follow on %s: %s"
-                      (file-remote-p todo-write-follow--project)
-                      (error-message-string err)))))
-  (todo-write-follow--search-again))
-
-(defun todo-write-follow--switch-off ()
-  "Stop following the sessions that `todo-write-follow-mode' picked."
-  (todo-write-follow--each #'todo-write-follow--remove (todo-write-follow--automatic))
-  (todo-write-follow--send-homes)
-  (remove-hook 'todo-write-list-refresh-hook #'todo-write-follow--search-again)
-  (remove-hook 'todo-write-follow-sessions-homes-hook #'todo-write-follow--send-homes)
-  (run-hooks 'todo-write-machines-wanted-hook))
-
-(todo-write-host-define "Claude Code and Codex"
-  :mode 'todo-write-follow-mode :feature 'todo-write-dyn
-  :switch-on #'todo-write-follow--switch-on :switch-off #'todo-write-follow--switch-off
-  :installed (lambda ()
-               (seq-some (lambda (agent) (file-directory-p (cdr agent)))
-                         (todo-write-follow-sessions-given-homes)))
-  :remedy (concat "To see their plans: M-x todo-write-follow-mode for the newest session, "
-                  "or for all with todo-write-follow-all; M-x todo-write-follow for one"))
-
 (defun todo-write-follow-stop (&optional file)
   "Stop following the session whose transcript is FILE; nil for all.
-Its plan stays, paused.  Interactively, ask which one if there are
-several; with a prefix argument, stop all.  Stopping all, or the one that
-`todo-write-follow-mode' follows, switches the mode off; with
-`todo-write-follow-all', only stopping all does.  A machine stays
-connected; see `todo-write-disconnect'."
+Its plan stays, paused, and it is not followed again until you ask for it
+by `todo-write-follow'.  Interactively, ask which one if there are
+several; with a prefix argument, stop all.  That switches
+`todo-write-agents-mode' off, and sessions are followed again once it is
+on.  A machine stays connected; see `todo-write-disconnect'."
   (interactive
    (list (let ((files (mapcar #'todo-write-follow--session-file todo-write-follow--followed)))
            (cond ((null files) (user-error "No session is followed"))
@@ -278,27 +194,63 @@ connected; see `todo-write-disconnect'."
                    (cl-loop
                     for session in todo-write-follow--followed
                     for thread = (todo-write-follow--session-thread session)
+                    for about = (and thread (todo-write-about thread))
                     collect
                     (todo-write-follow-sessions-describe
                      (todo-write-follow--session-file session)
                      (or (todo-write-follow--session-grew session) (float-time))
                      (and thread
                           (list :title (plist-get (todo-write-summary thread) :title)
-                                :folder (plist-get (todo-write-about thread) :project)
-                                :host (car (todo-write-agents-session thread))))))))
-                 (todo-write-follow-all (car files))))))
-  (let ((sessions (if file
-                      (ensure-list (todo-write-follow--find file))
+                                :folder (plist-get about :project)
+                                :host (plist-get about :agent)))))))
+                 (t (car files))))))
+  (let ((sessions (if file (ensure-list (todo-write-follow--find file))
                     todo-write-follow--followed)))
-    (cond ((and file (or todo-write-follow-all (todo-write-machines-of file)))
-           (cl-pushnew (todo-write-follow--name file) todo-write-follow--stopped :test #'equal))
-          ((not todo-write-follow-mode))
-          ((or (null file) (seq-some #'todo-write-follow--session-automatic sessions))
-           (todo-write-follow-mode -1)))
-    (unless file
+    (if file
+        (cl-pushnew (todo-write-follow--name file) todo-write-follow--stopped :test #'equal)
+      (when (bound-and-true-p todo-write-agents-mode)
+        (todo-write-agents-mode -1))
       (todo-write-machines-follow-none))
     (todo-write-follow--each #'todo-write-follow--remove sessions)
     (todo-write-follow--send-homes)))
+
+;;; All live sessions
+
+(defun todo-write-follow-watch (on)
+  "Follow all live sessions while ON is non-nil and this Emacs has the socket.
+Those that the user asked for are followed on."
+  (let ((change (if on #'add-hook #'remove-hook)))
+    (funcall change 'todo-write-hub-call-functions #'todo-write-follow--on-door)
+    (funcall change 'todo-write-list-refresh-hook #'todo-write-follow-search)
+    (funcall change 'todo-write-follow-sessions-homes-hook #'todo-write-follow--send-homes))
+  (if on
+      (todo-write-follow-connect)
+    (todo-write-follow--each #'todo-write-follow--remove (todo-write-follow--unasked)))
+  (todo-write-follow--send-homes)
+  (when (todo-write-follow--leads-p)
+    (todo-write-follow-search)))
+
+(defun todo-write-follow--leads-p ()
+  "Return non-nil if this Emacs follows the live sessions of this machine.
+Another Emacs does if that has the socket."
+  (and (bound-and-true-p todo-write-agents-mode)
+       (not (memq (plist-get (todo-write-socket-door) :state) '(nil client)))))
+
+(defun todo-write-follow--on-door (message)
+  "Begin or end following if MESSAGE says who has the socket of this machine."
+  (when (and (eq 'state (plist-get message :type)) (null (plist-get message :machine)))
+    (unless (todo-write-follow--leads-p)
+      ;; The other Emacs follows them on.
+      (todo-write-follow--each (lambda (session) (todo-write-follow--remove session t))
+                               (todo-write-follow--unasked)))
+    (todo-write-follow--send-homes)))
+
+(defun todo-write-follow--unasked ()
+  "Return the sessions of this machine that nobody asked for."
+  (seq-remove (lambda (session)
+                (or (todo-write-follow--session-asked session)
+                    (todo-write-machines-of (todo-write-follow--session-file session))))
+              todo-write-follow--followed))
 
 ;;; The hub
 
@@ -312,9 +264,11 @@ connected; see `todo-write-disconnect'."
     (setq todo-write-follow--hub todo-write-hub-process)
     (todo-write-core-call todo-write-dyn--hub-set todo-write-follow-interval todo-write-follow-quiet)
     (add-hook 'todo-write-hub-functions #'todo-write-follow--receive)
+    (add-hook 'todo-write-hub-begin-hook #'todo-write-follow-connect)
     (dolist (option '(todo-write-follow-interval todo-write-follow-quiet))
       (add-variable-watcher option #'todo-write-follow--set-option))
     (setq todo-write-follow--sent nil)
+    (todo-write-follow--send-homes)
     (mapc #'todo-write-follow--register todo-write-follow--followed)))
 
 (defun todo-write-follow--set-option (symbol value &rest _)
@@ -330,7 +284,8 @@ connected; see `todo-write-disconnect'."
   (let* ((file (todo-write-follow--session-file session))
          (machine (todo-write-machines-of file))
          (id (todo-write-core-call todo-write-dyn--hub-follow
-               file (and machine (list machine (todo-write-machines-prefix machine))))))
+               file (and machine (list machine (todo-write-machines-prefix machine)))
+               (todo-write-follow--session-asked session))))
     (setf (todo-write-follow--session-id session) id
           (todo-write-follow--session-begun session) (float-time)
           (todo-write-follow--session-state session) nil)))
@@ -339,16 +294,13 @@ connected; see `todo-write-disconnect'."
   "Tell the hub which folders of agents it watches and searches.
 There are none while nothing is followed, unless ALL is non-nil."
   (when (todo-write-hub-live-p)
-    (let ((homes (and (or all todo-write-follow-mode todo-write-follow--followed)
-                      (todo-write-follow-sessions-searched
-                       (todo-write-follow-sessions-homes)
-                       (and todo-write-follow-mode
-                            (cond (todo-write-follow-all "all")
-                                  (todo-write-follow--names "project")))
-                       (and todo-write-follow-mode todo-write-follow--names)))))
-      (unless (equal (list homes) todo-write-follow--sent)
-        (todo-write-core-call todo-write-dyn--hub-set-homes homes)
-        (setq todo-write-follow--sent (list homes))))))
+    (let* ((leads (todo-write-follow--leads-p))
+           (homes (and (or all leads todo-write-follow--followed)
+                       (todo-write-follow-sessions-homes-there (todo-write-follow-sessions-homes))))
+           (wanted (list homes leads)))
+      (unless (equal wanted todo-write-follow--sent)
+        (todo-write-core-call todo-write-dyn--hub-set-homes homes (cadr wanted))
+        (setq todo-write-follow--sent wanted)))))
 
 (defvar todo-write-follow-patience 0.3
   "Seconds of reading a session after which it is said how much of it is read.")
@@ -393,7 +345,7 @@ There are none while nothing is followed, unless ALL is non-nil."
            ;; As after /cd.
            ('moved (todo-write-follow--remove session t)
                    (todo-write-follow--begin (plist-get message :file)
-                                             (todo-write-follow--session-automatic session)))
+                                             (todo-write-follow--session-asked session)))
            ('unreadable (todo-write-follow--lose-file session (plist-get message :reason)))
            ('failed (todo-write-follow--lose-file
                      session "its reader failed; please report this"))))))
@@ -408,7 +360,7 @@ Say so, unless a caller waits for it and signals."
          (display-warning 'todo-write
                           (format "%s is no longer followed: %s"
                                   (todo-write-follow--session-file session) reason)))
-        ((todo-write-follow--session-automatic session)
+        ((not (todo-write-follow--session-asked session))
          (todo-write-follow-sessions-skip (todo-write-follow--session-file session) reason))))
 
 ;;; Following
@@ -434,29 +386,26 @@ non-nil means that it is followed on from another file."
     (when-let* ((id (todo-write-follow--session-id session)))
       (mapc #'todo-write-activity-publish (todo-write-core-call todo-write-dyn--hub-stop id moved)))))
 
-(defun todo-write-follow--automatic ()
-  "Return the sessions that `todo-write-follow-mode' follows."
-  (seq-filter (lambda (session) (eq t (todo-write-follow--session-automatic session)))
-              todo-write-follow--followed))
-
-(defun todo-write-follow--begin (file &optional automatic)
+(defun todo-write-follow--begin (file &optional asked)
   "Follow the session whose transcript is FILE, and return it.
-AUTOMATIC is that of `todo-write-follow--session'.  It is read later."
-  (or (todo-write-follow--find file)
-      (let* ((file (todo-write-follow--name file))
-             (session (todo-write-follow--make-session :file file :automatic automatic)))
-        (todo-write-follow-connect)
-        (push session todo-write-follow--followed)
-        (puthash file session todo-write-follow--files)
-        ;; Processes are read in their homes, which the hub knows if it reads others.
-        (unless (and (cdr todo-write-follow--followed) todo-write-follow--sent)
-          (todo-write-follow--send-homes))
-        (unwind-protect
-            (todo-write-follow--register session)
-          ;; The module does not take a name that is no text, or too many of a machine.
-          (unless (todo-write-follow--session-id session)
-            (todo-write-follow--remove session)))
-        session)))
+ASKED non-nil means that the user asked for it.  It is read later."
+  (if-let* ((session (todo-write-follow--find file)))
+      (progn (when asked (setf (todo-write-follow--session-asked session) t))
+             session)
+    (let* ((file (todo-write-follow--name file))
+           (session (todo-write-follow--make-session :file file :asked asked)))
+      (todo-write-follow-connect)
+      (push session todo-write-follow--followed)
+      (puthash file session todo-write-follow--files)
+      ;; Processes are read in their homes, which the hub knows if it reads others.
+      (unless (and (cdr todo-write-follow--followed) todo-write-follow--sent)
+        (todo-write-follow--send-homes))
+      (unwind-protect
+          (todo-write-follow--register session)
+        ;; The module does not take a name that is no text, or too many of a machine.
+        (unless (todo-write-follow--session-id session)
+          (todo-write-follow--remove session)))
+      session)))
 
 (cl-defun todo-write-follow--each (function &optional (sessions todo-write-follow--followed))
   "Call FUNCTION with each of SESSIONS, by default all that are followed.
@@ -468,7 +417,7 @@ An error with one of them is reported, and does not stop the others."
         (error (todo-write-follow-sessions-skip (todo-write-follow--session-file session)
                                                 (todo-write-core-error-text err)))))))
 
-(defun todo-write-follow--search-again ()
+(defun todo-write-follow-search ()
   "Search for sessions now."
   (when (todo-write-hub-live-p)
     (todo-write-core-call todo-write-dyn--hub-search)))
@@ -480,21 +429,6 @@ An error with one of them is reported, and does not stop the others."
   (seq-filter (lambda (session)
                 (equal machine (todo-write-machines-of (todo-write-follow--session-file session))))
               todo-write-follow--followed))
-
-(defun todo-write-follow-project-on (machine)
-  "Return the folder of the mode's project on MACHINE, a name, in a list, or nil."
-  (let ((prefix (todo-write-machines-prefix machine)))
-    (and todo-write-follow-mode
-         (string-prefix-p prefix todo-write-follow--project)
-         (list (directory-file-name
-                (substring todo-write-follow--project (length prefix)))))))
-
-(defun todo-write-follow-machine (machine)
-  "Follow all live sessions of MACHINE, a name, also those that were stopped."
-  (setq todo-write-follow--stopped
-        (seq-remove (lambda (file) (equal machine (todo-write-machines-of file)))
-                    todo-write-follow--stopped))
-  (todo-write-follow--search-again))
 
 (defun todo-write-follow-reach-machine (machine)
   "Have the hub read the sessions of MACHINE, a name, which is connected now.
@@ -522,130 +456,55 @@ A new hub had not known it when they were begun."
   (dolist (update (plist-get message :updates))
     (todo-write-plan-publish (plist-get update :thread) (plist-get update :outcome))))
 
-;;; Newer sessions
+;;; What is live
 
 (defvar todo-write-follow-most-new 50
   "Maximum number of sessions that begin at once.")
 
 (defun todo-write-follow--receive-found (found skipped)
-  "Follow the sessions in FOUND that are to be followed.
+  "Follow the live sessions in FOUND, and no more those that have ended.
 FOUND is a list of plists, the newest first; SKIPPED are the names of
-files that are not text."
-  (when skipped
-    (todo-write-follow-sessions-skip
-     (car skipped) (if (cdr skipped)
-                       (format "its name and that of %d others is not text"
-                               (length (cdr skipped)))
-                     "its name is not text")))
-  (let* ((groups (seq-group-by (lambda (one) (and (todo-write-machines-of (plist-get one :file)) t))
-                               found))
-         (here (alist-get nil groups))
-         (there (alist-get t groups)))
-    (when todo-write-follow-mode
-      (if todo-write-follow-all
-          (todo-write-follow--pick-live here)
-        ;; A machine does not say what belongs to a project here.
-        (let ((machine (todo-write-machines-of todo-write-follow--project)))
-          (todo-write-follow--pick-newest
-           (if machine
-               (seq-filter (lambda (one)
-                             (equal machine (todo-write-machines-of (plist-get one :file))))
-                           there)
-             here))))
-      (todo-write-follow--pick-begun here)
-      (unless todo-write-follow-all
-        ;; Earlier sessions of the project whose agents have ended.
-        (dolist (session (cdr (todo-write-follow--automatic)))
-          (let ((thread (todo-write-follow--session-thread session)))
-            (unless (or (null (todo-write-follow--session-state session))
-                        (and thread
-                             (or (todo-write-follow-sessions-process-of thread)
-                                 ;; Codex keeps no files of processes; its turns tell.
-                                 (and (equal "codex" (car (todo-write-agents-session thread)))
-                                      (todo-write-activity thread)))))
-              (todo-write-follow--remove session))))))
-    (todo-write-follow--begin-all
-     (seq-filter (lambda (one)
-                   (and (todo-write-machines-follows-p
-                         (todo-write-machines-of (plist-get one :file)))
-                        (todo-write-follow--live-p one)))
-                 there)
-     'machine))
-  (setq todo-write-follow--searched t))
-
-(defun todo-write-follow--begin-all (found automatic)
-  "Follow the sessions in FOUND that are not followed or stopped.
-AUTOMATIC is that of `todo-write-follow--session'.  If there are many, the
-next search finds the rest."
+files that are no text.  If there are many, the next search finds the
+rest."
+  (dolist (name skipped)
+    (todo-write-follow-sessions-skip name "its name is not text"))
   (let ((left todo-write-follow-most-new))
     (while (and found (>= left 0))
-      (let ((file (plist-get (pop found) :file)))
+      (let* ((one (pop found))
+             (file (plist-get one :file))
+             (machine (todo-write-machines-of file)))
         (unless (or (gethash file todo-write-follow--files)
-                    (member file todo-write-follow--stopped))
-          (cond ((= left 0) (todo-write-follow--search-again))
+                    (member file todo-write-follow--stopped)
+                    (not (if machine (todo-write-machines-follows-p machine)
+                           (todo-write-follow--leads-p)))
+                    (not (or (plist-get one :begun)
+                             (todo-write-follow-sessions-process-in file)
+                             (todo-write-follow--recent-p (plist-get one :time)))))
+          (cond ((= left 0) (todo-write-follow-search))
                 ;; No more of a machine are followed if it has too many.
-                ((not (todo-write-follow--session-id (todo-write-follow--begin file automatic)))
+                ((not (todo-write-follow--session-id (todo-write-follow--begin file)))
                  (setq found nil)))
-          (cl-decf left))))))
+          (cl-decf left)))))
+  (todo-write-follow--each
+   #'todo-write-follow--remove
+   (seq-filter #'todo-write-follow--ended-p todo-write-follow--followed)))
 
-(defun todo-write-follow--pick-live (found)
-  "Follow the live sessions in FOUND, and no others.
-FOUND may leave out sessions that are not live.  Those that the user
-picked or stopped stay as they are."
-  (let* ((picked (seq-filter #'todo-write-follow--live-p found))
-         (live (mapcar (lambda (one) (plist-get one :file)) picked)))
-    (todo-write-follow--each
-     #'todo-write-follow--remove
-     (seq-remove (lambda (session) (member (todo-write-follow--session-file session) live))
-                 (todo-write-follow--automatic)))
-    (todo-write-follow--begin-all picked t)))
+(defun todo-write-follow--recent-p (time)
+  "Return non-nil if a file that was written at TIME is one of a live session."
+  (< (- (float-time) time) (or todo-write-follow-quiet 600)))
 
-(defun todo-write-follow--live-p (one)
-  "Return non-nil if the session ONE, a plist from the hub, is live."
-  (let ((file (plist-get one :file)) (time (plist-get one :time)))
-    (or (todo-write-follow-sessions-process-in file)
-        (and (< (- (float-time) time) (or todo-write-follow-quiet 600))
-             (or (todo-write-follow--find file)
-                 ;; One that was over when the mode began is not live.
-                 (> time todo-write-follow--began)
-                 (not (plist-get one :hasProcesses)))))))
-
-(defun todo-write-follow--pick-begun (found)
-  "Follow the sessions in FOUND that processes began since the mode is on.
-With `todo-write-follow-all', follow those of all live processes."
-  (todo-write-follow--begin-all
-   (seq-filter (lambda (one)
-                 (when-let* ((begun (plist-get one :begun)))
-                   (or todo-write-follow-all
-                       (and (plist-get one :ofProject)
-                            (<= todo-write-follow--began (/ begun 1000.0))))))
-               found)
-   t))
-
-(defun todo-write-follow--pick-newest (found)
-  "Follow the project's newest session in FOUND.
-Unless the current session is quiet, only a new file replaces it."
-  (let* ((current (car (todo-write-follow--automatic)))
-         (grew (and current (todo-write-follow--session-grew current)))
-         (may-go (or (null current)
-                     (and grew todo-write-follow-quiet
-                          (> (- (float-time) grew) todo-write-follow-quiet))))
-         (newest (plist-get
-                  (seq-find (lambda (one)
-                              (and (plist-get one :ofProject)
-                                   (or may-go (not (gethash (plist-get one :file)
-                                                            todo-write-follow--known)))))
-                            found)
-                  :file)))
-    (dolist (one found)
-      (puthash (plist-get one :file) t todo-write-follow--known))
-    (unless (or (null newest)
-                (and current (equal newest (todo-write-follow--session-file current))))
-      (if-let* ((session (todo-write-follow--find newest)))
-          ;; The newest comes first.
-          (setq todo-write-follow--followed
-                (cons session (delq session todo-write-follow--followed)))
-        (todo-write-follow--begin newest t)))))
+(defun todo-write-follow--ended-p (session)
+  "Return non-nil if SESSION, for which nobody asked, was read and lives no more."
+  (let ((thread (todo-write-follow--session-thread session))
+        (grew (todo-write-follow--session-grew session)))
+    (not (or (todo-write-follow--session-asked session)
+             (not (eq 'ready (todo-write-follow--session-state session)))
+             (and grew (todo-write-follow--recent-p grew))
+             (and thread (todo-write-follow-sessions-process-of thread))
+             ;; Nothing is known of it while its machine is lost.
+             (when-let* ((machine (todo-write-machines-of
+                                   (todo-write-follow--session-file session))))
+               (not (todo-write-machines-reached-p machine)))))))
 
 (provide 'todo-write-follow)
 ;;; todo-write-follow.el ends here

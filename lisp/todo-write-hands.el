@@ -12,7 +12,7 @@
 ;;; Code:
 
 (require 'todo-write)
-(require 'todo-write-agents)
+(require 'todo-write-agent)
 (require 'todo-write-events)
 (require 'todo-write-machines)
 (require 'todo-write-row)
@@ -90,7 +90,7 @@ For `todo-write-events-functions'."
     (let ((title (plist-get (todo-write-summary thread) :title))
           (agent (plist-get (todo-write-about thread) :agent)))
       (message "%s%s %s"
-               (if agent (todo-write-text-line (todo-write-agents-label agent) 20) "The agent")
+               (if agent (todo-write-text-line (todo-write-agent-program-label agent) 20) "The agent")
                (if title (format " (%s)" (todo-write-text-line title 30)) "")
                (todo-write-hands-note thread)))
     (todo-write-hands--tell thread)))

@@ -14,6 +14,7 @@
 
 (require 'cl-lib)
 (require 'seq)
+(require 'todo-write-core)
 (require 'todo-write-module)
 
 (cl-defstruct (todo-write-host (:constructor todo-write-host--make) (:copier nil))
@@ -81,7 +82,13 @@ for its feature."
   (let ((feature (todo-write-host-feature host)))
     (when (and (todo-write-host-state host) (or (null feature) (featurep feature)))
       (setf (todo-write-host-state host) 'on)
-      (funcall (todo-write-host-switch-on host)))))
+      ;; An init file, and the file of another package that is being loaded, go on.
+      (condition-case-unless-debug err
+          (funcall (todo-write-host-switch-on host))
+        (error (display-warning 'todo-write
+                                (format-message "%s cannot be switched on: %s"
+                                                (todo-write-host-name host)
+                                                (error-message-string err))))))))
 
 (defun todo-write-host--waiting ()
   "Return the hosts that wait for a feature."
@@ -98,13 +105,7 @@ for its feature."
     (if (eq 'todo-write-dyn (todo-write-host-feature host))
         ;; A call has loaded the module, and goes on first.
         (run-with-timer 0 nil #'todo-write-host--try host)
-      ;; The file of another package, which is being loaded, is not to fail by it.
-      (condition-case-unless-debug err
-          (todo-write-host--try host)
-        (error (display-warning 'todo-write
-                                (format-message "%s cannot be switched on: %s"
-                                                (todo-write-host-name host)
-                                                (error-message-string err)))))))
+      (todo-write-host--try host)))
   (todo-write-host--watch))
 
 ;;; What is asked of all hosts

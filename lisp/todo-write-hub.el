@@ -5,10 +5,14 @@
 
 ;;; Commentary:
 
-;; Threads of the module, the hub, find, watch and read the sessions of agents, so that
-;; Emacs never waits for a file of an agent, and serve the socket for agents' programs.
-;; They write a byte to a pipe process when there is something to take; its filter takes
-;; and dispatches that.
+;; The program `todo-write-mcp serve' finds, watches and reads the sessions of agents,
+;; listens on the socket for agents' programs and keeps the connections to other
+;; machines.  It is a child process: it may hang, crash or be killed, and is started
+;; again; Emacs goes on meanwhile.
+;;
+;; The module reads what the program says from a private socket, since a process
+;; filter would make strings of all of it.  Standard output only rings: then the
+;; filter has the module feed on what there is, and dispatches the news.
 
 ;;; Code:
 
@@ -16,94 +20,174 @@
 (require 'todo-write-events)
 
 (defvar todo-write-hub-process nil
-  "The pipe process to which the hub writes, or nil.")
-
-(defvar todo-write-hub--inside nil
-  "Non-nil while messages of the hub are dispatched.")
+  "The process of the program, or nil.")
 
 (defvar todo-write-hub-functions nil
-  "Abnormal hook, called with each message of the hub, a plist.
-See `todo-write-dyn--hub-take'.")
+  "Abnormal hook, called with each message of the program, a plist.
+See `todo-write-dyn--feed'.")
 
 (defvar todo-write-hub-call-functions nil
-  "Abnormal hook, called with each message of the socket, a plist.
-See `todo-write-dyn--door-take'.  While a message is handled, those of
-other programs may come.")
+  "Abnormal hook, called with each message of a socket, a plist.
+See `todo-write-dyn--feed'.")
 
 (defvar todo-write-hub-begin-hook nil
-  "Hook, run when a hub has begun; an earlier one has ended.")
+  "Hook, run when a program has begun; an earlier one has ended.")
 
-(defconst todo-write-hub--slice 0.005
-  "Seconds for which messages of the socket are handled at once.
-The same holds for messages of what was read.")
+(defvar todo-write-hub-check-hook nil
+  "Hook, run every five seconds while the program runs.")
 
-(defvar todo-write-hub--untold nil
-  "Messages that were taken and are not dispatched yet, oldest first.")
+(defvar todo-write-hub-silence 20
+  "Seconds of silence after which the program is killed, and started again.
+It says every few seconds that it lives.")
+
+(defvar todo-write-hub--inside nil
+  "Non-nil while messages of the program are dispatched.")
+
+(defvar todo-write-hub--heard 0
+  "When the program rang last, a float.")
+
+(defvar todo-write-hub--timer nil
+  "The timer that looks whether the program lives, or nil.")
+
+(defvar todo-write-hub--flush-timer nil
+  "The timer that sends the program what it did not take at once, or nil.")
+
+(defvar todo-write-hub--deaths nil
+  "When programs died that nobody ended, floats, the last one first.")
 
 (defun todo-write-hub-live-p ()
-  "Return non-nil if the hub runs."
-  (and (process-live-p todo-write-hub-process)
-       (todo-write-core-call todo-write-dyn--hub-live-p)))
+  "Return non-nil if the program runs."
+  (process-live-p todo-write-hub-process))
+
+;;; Its life
 
 (defun todo-write-hub-ensure ()
-  "Start the hub unless it runs; signal `todo-write-error' if it cannot."
+  "Start the program unless it runs; signal `todo-write-error' if it cannot.
+What it is told before it has connected is kept for it."
   (unless (todo-write-hub-live-p)
     (todo-write-hub-end)
+    (let ((program (todo-write-module-program))
+          ;; Otherwise, Emacs would wait for more after each ring.
+          process-adaptive-read-buffering
+          ;; A folder that is deleted could not be entered, and a remote one would be asked.
+          (default-directory "/"))
+      (todo-write-core-call todo-write-dyn--channel-begin)
+      (setq todo-write-hub-process
+            (make-process :name "todo-write-mcp" :command (list program "serve" "--child")
+                          :connection-type 'pipe :coding 'no-conversion :noquery t :buffer nil
+                          :stderr (todo-write-hub--errors)
+                          :filter #'todo-write-hub--connect
+                          :sentinel #'todo-write-hub--ended)))
     (add-hook 'kill-emacs-hook #'todo-write-hub-end)
-    (let* (;; Otherwise, Emacs would wait for more after each byte.
-           process-adaptive-read-buffering
-           (process (make-pipe-process :name "todo-write-hub" :noquery t :coding 'binary
-                                       :sentinel #'ignore :filter #'todo-write-hub--filter))
-           (buffer (process-buffer process)))
-      ;; To kill the buffer would close the pipe.
-      (set-process-buffer process nil)
-      (kill-buffer buffer)
-      (condition-case err
-          ;; Who follows sessions sets other times.
-          (todo-write-core-call todo-write-dyn--hub-begin process 2 nil)
-        (error (delete-process process)
-               (signal (car err) (cdr err))))
-      (setq todo-write-hub-process process))
+    (setq todo-write-hub--heard (float-time))
+    (unless todo-write-hub--timer
+      (setq todo-write-hub--timer (run-with-timer 5 5 #'todo-write-hub--check)))
     (run-hooks 'todo-write-hub-begin-hook)))
 
+(defun todo-write-hub--errors ()
+  "Return a process that keeps the end of what the program says of errors."
+  (make-pipe-process
+   :name "todo-write-mcp errors" :noquery t :sentinel #'ignore
+   :buffer (get-buffer-create " *todo-write-mcp errors*")
+   :filter (lambda (process text)
+             (with-current-buffer (process-buffer process)
+               (goto-char (point-max))
+               (insert text)
+               (delete-region (point-min) (max (point-min) (- (point) 4000)))))))
+
 (defun todo-write-hub-end ()
-  "End the hub.
-Its threads stop writing first: in batch Emacs, writing to a closed pipe
-would be fatal."
+  "End the program."
+  (when todo-write-hub--timer
+    (cancel-timer (cl-shiftf todo-write-hub--timer nil)))
   (when todo-write-hub-process
-    (setq todo-write-hub--untold nil)
-    (todo-write-core-call todo-write-dyn--hub-end)
-    (delete-process (cl-shiftf todo-write-hub-process nil))))
+    (todo-write-core-call todo-write-dyn--channel-end)
+    ;; A live one ends with its standard input.
+    (let ((process (cl-shiftf todo-write-hub-process nil)))
+      (set-process-sentinel process #'ignore)
+      (delete-process process))))
 
-(defun todo-write-hub--filter (process _bytes)
-  "Take and dispatch what the hub has for PROCESS, calls of programs first."
+(defun todo-write-hub--connect (process text)
+  "Connect to PROCESS once TEXT, its output, is the name of its socket."
+  (let ((name (concat (process-get process 'socket) text)))
+    (process-put process 'socket name)
+    (when-let* ((end (string-search "\n" name)))
+      (set-process-filter process #'todo-write-hub--filter)
+      (condition-case err
+          (todo-write-core-call todo-write-dyn--channel-connect (substring name 0 end))
+        (error (message "todo-write: %s" (todo-write-core-error-text err))
+               (delete-process process)))
+      ;; It may have rung already.
+      (todo-write-hub--filter process ""))))
+
+(defun todo-write-hub--ended (process _event)
+  "Start the program again if PROCESS has ended by itself.
+What it had written is read first.  It is started at once, and after a
+second death within a minute ten seconds later; after a third, the user is
+told."
+  (unless (process-live-p process)
+    (when (eq process todo-write-hub-process)
+      (todo-write-hub--feed)
+      (todo-write-hub-end)
+      (let* ((now (float-time))
+             (recent (seq-take-while (lambda (time) (> time (- now 60))) todo-write-hub--deaths)))
+        (setq todo-write-hub--deaths (cons now recent))
+        (pcase (length recent)
+          (0 (run-with-timer 1 nil #'todo-write-hub--start-again))
+          (1 (run-with-timer 10 nil #'todo-write-hub--start-again))
+          (_ (display-warning
+              'todo-write
+              (concat "The program todo-write-mcp has ended three times, so that no agents are followed.  "
+                      (todo-write-hub--last-error)
+                      (make-text-button (copy-sequence "[Start it again]") nil
+                                        'action (lambda (_) (todo-write-hub--start-again)))))))))))
+
+(defun todo-write-hub--last-error ()
+  "Return a sentence with the last error that the program printed, or \"\"."
+  (with-current-buffer (get-buffer-create " *todo-write-mcp errors*")
+    (goto-char (point-max))
+    (skip-chars-backward " \n")
+    (if (bobp) ""
+      (format "It said: %s.  " (buffer-substring (line-beginning-position) (point))))))
+
+(defun todo-write-hub--start-again ()
+  "Start the program that has ended, unless it runs."
+  (condition-case err
+      (todo-write-hub-ensure)
+    (error (message "todo-write: %s" (todo-write-core-error-text err)))))
+
+(defun todo-write-hub--check ()
+  "Kill the program if nothing was heard of it for long."
+  (when (todo-write-hub-live-p)
+    ;; After a suspend, this may run before what it said is read.
+    (todo-write-hub--feed)
+    (if (> (- (float-time) todo-write-hub--heard) todo-write-hub-silence)
+        (delete-process todo-write-hub-process)
+      (run-hooks 'todo-write-hub-check-hook))))
+
+;;; What it says
+
+(defun todo-write-hub--filter (process _rings)
+  "Take and dispatch what PROCESS says, which has rung."
   (when (eq process todo-write-hub-process)
-    (let ((inhibit-quit t))
-      (if todo-write-hub--inside
-          (todo-write-hub--take-calls nil)
-        (unwind-protect
-            (todo-write-events-drawing-once
-              (todo-write-hub--take-calls t)
-              (unless todo-write-hub--untold
-                (setq todo-write-hub--untold (todo-write-core-call todo-write-dyn--hub-take)))
-              (let ((todo-write-hub--inside t)
-                    (end (+ (float-time) todo-write-hub--slice)))
-                (while (and todo-write-hub--untold (< (float-time) end))
-                  (todo-write-hub--dispatch 'todo-write-hub-functions
-                                            (pop todo-write-hub--untold)))))
-          (todo-write-core-call todo-write-dyn--hub-ring (and todo-write-hub--untold t)))))))
+    (setq todo-write-hub--heard (float-time))
+    (todo-write-hub--feed)))
 
-(defun todo-write-hub--take-calls (briefly)
-  "Take and dispatch messages of sockets for a few milliseconds.
-Unless BRIEFLY is non-nil, take all of this machine even so, since the hub
-does not ring for them again."
-  (let ((end (+ (float-time) todo-write-hub--slice))
-        message)
-    (while (setq message (if (< (float-time) end)
-                             (todo-write-core-call todo-write-dyn--door-take nil)
-                           (and (not briefly)
-                                (todo-write-core-call todo-write-dyn--door-take t))))
-      (todo-write-hub--dispatch 'todo-write-hub-call-functions message))))
+(defun todo-write-hub--feed ()
+  "Take and dispatch what the program says.
+A function that is called with news may wait for something else, and come
+here again: then the outermost call goes on."
+  (if todo-write-hub--inside
+      (setq todo-write-hub--inside 'again)
+    (let ((inhibit-quit t)
+          (todo-write-hub--inside 'again))
+      (todo-write-events-drawing-once
+        (while (eq todo-write-hub--inside 'again)
+          (setq todo-write-hub--inside t)
+          (dolist (news (todo-write-core-call todo-write-dyn--feed))
+            (setq todo-write-hub--heard (float-time))
+            (todo-write-hub--dispatch
+             (if (plist-get news :type) 'todo-write-hub-call-functions 'todo-write-hub-functions)
+             news)))))))
 
 (defun todo-write-hub--dispatch (hook message)
   "Call the functions of HOOK with MESSAGE, and show an error in one of them."
@@ -112,16 +196,33 @@ does not ring for them again."
     ;; `C-g' may end the wait for a file; what follows is dispatched all the same.
     ((error quit) (message "todo-write: %s" (todo-write-core-error-text err)))))
 
+(defun todo-write-hub--flush-soon ()
+  "Send the program soon what it has not taken yet; the module calls this."
+  (unless todo-write-hub--flush-timer
+    (setq todo-write-hub--flush-timer
+          (run-with-timer 0.05 nil #'todo-write-hub--flush))))
+
+(defun todo-write-hub--flush ()
+  "Send the program what it has not taken yet."
+  (setq todo-write-hub--flush-timer nil)
+  (when (and (todo-write-hub-live-p)
+             (todo-write-core-call todo-write-dyn--channel-flush))
+    (todo-write-hub--flush-soon)))
+
 (defun todo-write-hub-wait (condition)
   "Wait until CONDITION, a function, returns non-nil; return that.
 It is called again after each dispatch.  A quit ends the wait, not what
-the hub does.  Signal `todo-write-error' if called during a dispatch."
-  (let (value)
+the program does.  Signal `todo-write-error' if called during a dispatch,
+or after the program has died twice."
+  (let ((begun (float-time))
+        value deaths)
     (while (not (setq value (funcall condition)))
+      (setq deaths (seq-filter (lambda (time) (> time begun)) todo-write-hub--deaths))
       (when todo-write-hub--inside
         (signal 'todo-write-error '("A function that is called with news cannot wait for more")))
-      (unless (todo-write-hub-live-p)
-        (signal 'todo-write-error '("The threads that follow sessions have ended")))
+      (when (or (length> deaths 1)
+                (not (or todo-write-hub-process deaths)))
+        (signal 'todo-write-error '("The program that follows sessions has ended")))
       (accept-process-output todo-write-hub-process 0.1))
     value))
 

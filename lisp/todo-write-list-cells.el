@@ -10,7 +10,7 @@
 ;;; Code:
 
 (require 'todo-write)
-(require 'todo-write-agents)
+(require 'todo-write-agent)
 (require 'todo-write-attention)
 (require 'todo-write-hands)
 (require 'todo-write-machines)
@@ -27,13 +27,13 @@
                            unless (or (member (plist-get kept :key) threads)
                                       (plist-get (plist-get kept :about) :parent))
                            collect (todo-write-list-cells--kept kept)))
-          #'todo-write-agents-before-p)))
+          #'todo-write-agent-before-p)))
 
 (defun todo-write-list-cells--kept (kept)
   "Return the agent of KEPT, an element of `todo-write-threads-kept'.
 It is as in `todo-write-agents', with KEPT as :kept."
   (let ((about (plist-get kept :about)))
-    (todo-write-agents-plist
+    (todo-write-agent-plist
      (plist-get kept :key) about (plist-get kept :plan) (plist-get kept :new)
      :since (plist-get kept :modified)
      :attention (if (plist-get about :unseen) 'unseen 'idle)
@@ -84,8 +84,8 @@ is the word.  `ended' is a turn that left tasks open.")
                     ((or `("mcp" ,name . ,_) `(,name ,_ . ,_)) name)
                     (_ "")))))
     ;; The column has room for the first word of "Claude Code".
-    (if (assoc name todo-write-agents-programs)
-        (car (split-string (todo-write-agents-label name)))
+    (if (assoc name todo-write-agent-programs)
+        (car (split-string (todo-write-agent-program-label name)))
       (todo-write-text-line name))))
 
 (defun todo-write-list-cells-alike (agent others)

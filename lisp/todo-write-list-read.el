@@ -11,7 +11,7 @@
 ;;; Code:
 
 (require 'todo-write)
-(require 'todo-write-agents)
+(require 'todo-write-agent)
 (require 'todo-write-attention)
 (require 'todo-write-commands)
 (require 'todo-write-here)
@@ -137,7 +137,7 @@ Interactively, a prefix argument shows all agents in `todo-write-list'."
                        (todo-write-read-thread "Show the plan of: "))))
   (if (null thread)
       (todo-write-list)
-    (todo-write-agents-restore thread)
+    (todo-write-agent-restore thread)
     (todo-write-show thread t)
     (todo-write-agent-see thread)))
 

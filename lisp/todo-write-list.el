@@ -14,7 +14,7 @@
 
 (require 'tabulated-list)
 (require 'todo-write)
-(require 'todo-write-agents)
+(require 'todo-write-agent)
 (require 'todo-write-attention)
 (require 'todo-write-commands)
 (require 'todo-write-hands)
@@ -324,7 +324,7 @@ Long is more than `todo-write-list-hours'."
 
 (defun todo-write-list--agents-here ()
   "Return the agents in the active region or at point, and load their threads."
-  (delq nil (mapcar #'todo-write-agents-restore (todo-write-list--threads-here))))
+  (delq nil (mapcar #'todo-write-agent-restore (todo-write-list--threads-here))))
 
 (defun todo-write-list-toggle-seen ()
   "Toggle whether the agent at point counts as seen.

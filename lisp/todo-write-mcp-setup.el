@@ -8,7 +8,7 @@
 ;; M-x todo-write-mcp-setup shows which agents are here, and what each would get, with
 ;; buttons that give it and take it back.  The program `todo-write-mcp' knows the agents
 ;; and runs their own commands; this file gets the program, and shows what it says.  It
-;; also switches `todo-write-mcp-mode' on, and offers to keep that on.
+;; also switches `todo-write-agents-mode' on, and offers to keep that on.
 ;;
 ;; In a folder of another machine, the program there does this, once it is there.
 
@@ -22,34 +22,9 @@
 (require 'todo-write-socket)
 (require 'todo-write-text)
 
-(defvar todo-write-mcp-mode)
-
-(defcustom todo-write-mcp-program nil
-  "File name of the program `todo-write-mcp'.
-If nil, it is searched beside the Lisp files and in variable `exec-path'."
-  :group 'todo-write-hosts
-  :type '(choice (const :tag "Look for it" nil) file)
-  :package-version '(todo-write . "0.2.0"))
+(defvar todo-write-agents-mode)
 
 ;;; The program
-
-(defun todo-write-mcp-setup--program ()
-  "Return the file name of the program `todo-write-mcp', or nil."
-  (if todo-write-mcp-program
-      (let ((file (expand-file-name todo-write-mcp-program)))
-        (and (file-executable-p file) file))
-    (locate-file "todo-write-mcp"
-                 (append (list (todo-write-module-folder) todo-write-module-lisp) exec-path)
-                 exec-suffixes 'file-executable-p)))
-
-(defun todo-write-mcp-setup--get ()
-  "Return the file name of the program, after getting it if it is missing."
-  (or (todo-write-mcp-setup--program)
-      (if todo-write-mcp-program
-          (user-error "`todo-write-mcp-program' is %s, which cannot be run" todo-write-mcp-program)
-        (let ((todo-write-module-declined nil))
-          (todo-write-module-get "todo-write-mcp" "The program todo-write-mcp is missing."))
-        (todo-write-mcp-setup--program))))
 
 (defun todo-write-mcp-setup--options ()
   "Return the options of the program's setup on this machine.
@@ -62,7 +37,7 @@ a copy of the program.  One that the user has named is not copied."
 (defun todo-write-mcp-setup--ways (program options)
   "Return the ways to give agents the tool that PROGRAM prints with OPTIONS.
 Each is a plist of :id, :agent, :here, :installed, :gives and :by; see
-mcp/src/setup.rs.  PROGRAM runs on the machine of `default-directory'.
+agents/src/setup.rs.  PROGRAM runs on the machine of `default-directory'.
 Return nil if it is older than this package."
   (with-temp-buffer
     (let ((coding-system-for-read 'utf-8)
@@ -75,7 +50,7 @@ Return nil if it is older than this package."
 
 (defun todo-write-mcp-setup--ways-here ()
   "Return the ways of the program on this machine, or nil without a program."
-  (when-let* ((program (todo-write-mcp-setup--program)))
+  (when-let* ((program (todo-write-module-find-program)))
     (let ((default-directory (expand-file-name "~/")))
       (todo-write-mcp-setup--ways program (todo-write-mcp-setup--options)))))
 
@@ -94,7 +69,7 @@ Return nil if it is older than this package."
 (defun todo-write-mcp-setup-copy-line (prefix)
   "Return a line for a shell that copies the program to where PREFIX leads.
 That must be a machine of this kind.  Return nil without a program."
-  (when-let* ((program (todo-write-mcp-setup--program))
+  (when-let* ((program (todo-write-module-find-program))
               (there "~/.todo-write/bin/todo-write-mcp"))
     (format "%s 'umask 077; mkdir -p ~/.todo-write/bin && cat >%s && chmod 700 %s' <%s"
             (mapconcat #'shell-quote-argument (todo-write-machines-shell prefix) " ")
@@ -115,16 +90,17 @@ That must be a machine of this kind.  Return nil without a program."
 (defun todo-write-mcp-setup ()
   "Show which agents are here, and give them the tool todo_write.
 If the program `todo-write-mcp' is missing, offer to download or build it
-first.  Switch `todo-write-mcp-mode' on if it is off.  In a folder of
+first.  Switch `todo-write-agents-mode' on if it is off.  In a folder of
 another machine, show the agents there."
   (interactive)
   (let* ((remote (file-remote-p default-directory))
          (file (if remote (expand-file-name (concat remote "~/.todo-write/bin/todo-write-mcp"))
-                 (todo-write-mcp-setup--get)))
+                 (todo-write-module-program)))
          (folder (if remote default-directory (expand-file-name "~/"))))
     (unless (or remote (todo-write-socket-state))
-      (todo-write-mcp-mode)
-      (unless todo-write-mcp-mode
+      (todo-write-agents-mode)
+      (todo-write-hub-wait #'todo-write-socket-door)
+      (unless (todo-write-socket-state)
         (user-error "Nothing was set up, since no agent could reach this Emacs; see *Warnings*")))
     (with-current-buffer (get-buffer-create "*todo-write MCP*")
       (todo-write-mcp-setup--check-idle)
@@ -220,8 +196,8 @@ Otherwise, put the program for that machine from the release, or one built there
                       'action (lambda (_) (apply function arguments))))
 
 (defun todo-write-mcp-setup-kept-p ()
-  "Return non-nil if later sessions of Emacs switch `todo-write-mcp-mode' on."
-  (or (get 'todo-write-mcp-mode 'saved-value)
+  "Return non-nil if later sessions of Emacs switch `todo-write-agents-mode' on."
+  (or (get 'todo-write-agents-mode 'saved-value)
       (and user-init-file
            (file-regular-p user-init-file)
            (with-temp-buffer
@@ -229,18 +205,18 @@ Otherwise, put the program for that machine from the release, or one built there
              (with-syntax-table emacs-lisp-mode-syntax-table
                (cl-loop while (re-search-forward
                                ;; An argument that switches it off does not count.
-                               "(todo-write-mcp-mode\\_>[ \t\n]*[^-0 \t\n]" nil t)
+                               "(todo-write-\\(?:agents\\|follow\\|mcp\\)-mode\\_>[ \t\n]*[^-0 \t\n]" nil t)
                         thereis (not (nth 8 (syntax-ppss)))))))))
 
 (defun todo-write-mcp-setup--insert-later ()
   "Insert whether this Emacs and its later sessions can be reached."
   (insert (propertize "This Emacs" 'face 'bold)
-          "\nAgents reach it while `todo-write-mcp-mode' is on; M-x todo-write-doctor checks it.\n")
+          "\nAgents reach it while `todo-write-agents-mode' is on; M-x todo-write-doctor checks it.\n")
   (unless (or (null user-init-file) (todo-write-mcp-setup-kept-p))
-    (insert "\nFor later sessions, put (todo-write-mcp-mode) into your init file.\n\n")
+    (insert "\nFor later sessions, put (todo-write-agents-mode) into your init file.\n\n")
     (todo-write-mcp-setup--button "Keep it on in later sessions"
                                   (lambda ()
-                                    (customize-save-variable 'todo-write-mcp-mode t)
+                                    (customize-save-variable 'todo-write-agents-mode t)
                                     (todo-write-mcp-setup--draw)))
     (insert "\n")))
 
@@ -263,7 +239,7 @@ Return the line that the program prints."
 
 (defun todo-write-mcp-setup-findings ()
   "Return the doctor's findings about calls from agents to this Emacs."
-  (let ((program (todo-write-mcp-setup--program))
+  (let ((program (todo-write-module-find-program))
         (remedy "M-x todo-write-mcp-setup"))
     (cons
      (cond
@@ -273,12 +249,12 @@ Return the line that the program prints."
       ((not (todo-write-socket-state))
        (list 'note "MCP: off, so that no agent reaches this Emacs"
              (concat remedy " connects your agent and switches it on; if your agent is connected, "
-                     "M-x todo-write-mcp-mode")))
+                     "M-x todo-write-agents-mode")))
       ((eq (todo-write-socket-state) 'client)
-       (list 'note (format "MCP: agents reach another Emacs%s; this one takes over when that ends"
+       (list 'note (format "MCP: another Emacs%s serves and follows agents; this one takes over when that ends"
                            (if-let* ((pid (todo-write-socket-first-pid)))
                                (format ", process %d" pid) ""))
-             "Quit the other Emacs, or switch its todo-write-mcp-mode off"))
+             "Quit the other Emacs, or switch its todo-write-agents-mode off"))
       (todo-write-socket-outdated-programs
        (list 'problem (format "MCP: an agent's todo-write-mcp %s"
                               (string-join todo-write-socket-outdated-programs ", and "))
@@ -304,7 +280,7 @@ Return the line that the program prints."
           (t (list 'note
                    (format "MCP: a call through %s reached this Emacs; on for this session only"
                            shown)
-                   (concat "Put (todo-write-mcp-mode) into your init file, or " remedy))))))
+                   (concat "Put (todo-write-agents-mode) into your init file, or " remedy))))))
 
 (defun todo-write-mcp-setup--finding-of-agent (ways remedy)
   "Return the doctor's finding about the agent of WAYS, with REMEDY."

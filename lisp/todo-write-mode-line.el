@@ -24,7 +24,7 @@
 ;;; Code:
 
 (require 'todo-write)
-(require 'todo-write-agents)
+(require 'todo-write-agent)
 (require 'todo-write-attention)
 (require 'todo-write-commands)
 (require 'todo-write-hands)

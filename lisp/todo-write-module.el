@@ -45,21 +45,28 @@ nil: signal an error that names the remedy."
                  (const :tag "Signal an error" nil))
   :package-version '(todo-write . "0.2.0"))
 
+(defcustom todo-write-mcp-program nil
+  "File name of the program `todo-write-mcp'.
+If nil, it is searched beside the Lisp files and in variable `exec-path'."
+  :group 'todo-write-hosts
+  :type '(choice (const :tag "Look for it" nil) file)
+  :package-version '(todo-write . "0.2.0"))
+
 (defconst todo-write-module-lisp
   (file-name-directory (or (macroexp-file-name) default-directory))
   "Folder of the Lisp files.")
 
 (defconst todo-write-module--products
-  `(("todo-write-dyn" "" ,module-file-suffix
+  `(("todo-write-dyn" "todo-write" ,module-file-suffix
      ,(pcase system-type
         ((or 'windows-nt 'cygwin) "todo_write.dll")
         ('darwin "libtodo_write.dylib")
         (_ "libtodo_write.so")))
-    ("todo-write-mcp" "mcp/" ,(car exec-suffixes)
+    ("todo-write-mcp" "todo-write-mcp" ,(car exec-suffixes)
      ,(concat "todo-write-mcp" (car exec-suffixes))))
   "The files to download or build: lists (NAME CRATE SUFFIX BUILT).
-CRATE is the folder of the crate below the sources, SUFFIX the suffix of
-the installed file, and BUILT the name of cargo's file.")
+CRATE is the name of the crate, SUFFIX the suffix of the installed file,
+and BUILT the name of cargo's file.")
 
 (defvar todo-write-module--loaded-version nil
   "Version of the module in this Emacs, which the module sets, or nil.")
@@ -98,6 +105,26 @@ Some package managers install links to the Lisp files of a checkout."
                        load-path)
                (list module-file-suffix)))
 
+(defun todo-write-module-find-program ()
+  "Return the file name of the program `todo-write-mcp', or nil."
+  (if todo-write-mcp-program
+      (let ((file (expand-file-name todo-write-mcp-program)))
+        (and (file-executable-p file) file))
+    (locate-file "todo-write-mcp"
+                 (append (list (todo-write-module-folder) todo-write-module-lisp) exec-path)
+                 exec-suffixes 'file-executable-p)))
+
+(defun todo-write-module-program ()
+  "Return the file name of `todo-write-mcp', after getting it if it is missing.
+Signal `todo-write-error' if that fails."
+  (or (todo-write-module-find-program)
+      (if todo-write-mcp-program
+          (todo-write-module--error "`todo-write-mcp-program' is %s, which cannot be run"
+                                    todo-write-mcp-program)
+        (let ((todo-write-module-declined nil))
+          (todo-write-module-get "todo-write-mcp" "The program todo-write-mcp is missing."))
+        (todo-write-module-find-program))))
+
 (defun todo-write-module-file-version (file)
   "Return the version of FILE, a module or todo-write-mcp, or nil.
 FILE is read, not loaded, because Emacs cannot unload a module."
@@ -116,17 +143,15 @@ A package has the Lisp files beside the sources, a checkout below them."
                    (file-exists-p (expand-file-name "src/lib.rs" folder))))
             (list (todo-write-module--file "./") (todo-write-module--file "../"))))
 
-(defun todo-write-module--target (name)
-  "Return cargo's target folder for NAME."
+(defun todo-write-module--target ()
+  "Return cargo's target folder."
   (file-name-as-directory
-   (expand-file-name (nth 1 (assoc name todo-write-module--products))
-                     (expand-file-name (or (getenv "CARGO_TARGET_DIR") "target")
-                                       (todo-write-module-sources)))))
+   (expand-file-name (or (getenv "CARGO_TARGET_DIR") "target") (todo-write-module-sources))))
 
 (defun todo-write-module--outdated-p (file)
   "Return non-nil if FILE was built here and its sources are newer."
   (when-let* ((sources (todo-write-module-sources))
-              ((file-directory-p (todo-write-module--target "todo-write-dyn"))))
+              ((file-directory-p (todo-write-module--target))))
     (seq-some (lambda (source) (file-newer-than-file-p source file))
               (cons (expand-file-name "Cargo.toml" sources)
                     (directory-files-recursively
@@ -397,7 +422,7 @@ Cargo itself says if Rust is too old."
        (todo-write-module--buffer name)))
     (todo-write-module--install
      name (lambda (new)
-            (copy-file (concat (todo-write-module--target name) "release/"
+            (copy-file (concat (todo-write-module--target) "release/"
                                (nth 3 (assoc name todo-write-module--products)))
                        new)))))
 
@@ -413,18 +438,18 @@ Cargo itself says if Rust is too old."
 (defun todo-write-module--start (name)
   "Start to build NAME; return the process."
   (let* ((cargo (todo-write-module--cargo))
-         (default-directory (expand-file-name (nth 1 (assoc name todo-write-module--products))
-                                              (todo-write-module-sources)))
+         (default-directory (todo-write-module-sources))
          (compilation-scroll-output t)
          (compilation-environment
           (list "CARGO_TERM_COLOR=never" "CARGO_TERM_PROGRESS_WHEN=never"
-                (concat "CARGO_TARGET_DIR=" (todo-write-module--target name))
+                (concat "CARGO_TARGET_DIR=" (todo-write-module--target))
                 ;; Cargo finds the rustc in its own folder.
                 (concat "PATH=" (file-name-directory cargo)
                         path-separator (getenv "PATH")))))
     (get-buffer-process
      (compilation-start
-      (concat (shell-quote-argument cargo) " build --release --locked")
+      (concat (shell-quote-argument cargo) " build --release --locked --package "
+              (nth 1 (assoc name todo-write-module--products)))
       nil (lambda (_mode) (todo-write-module--buffer name))))))
 
 (provide 'todo-write-module)

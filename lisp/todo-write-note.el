@@ -12,8 +12,8 @@
 ;; `M-x todo-write-tell' gives a working agent a message in the same ways, and so do the
 ;; comments of a review.  The plan keeps them until the agent was told.
 ;;
-;; The hook runs after each tool call, so on this machine it asks this Emacs only while an
-;; empty file for its session is in the folder "told" beside the socket.
+;; The hook runs after each tool call, so the program that serves the socket answers it
+;; by itself unless this Emacs has said that there is something to say to its session.
 
 ;;; Code:
 
@@ -24,7 +24,6 @@
 (require 'todo-write-host)
 (require 'todo-write-plan)
 (require 'todo-write-mcp-setup)
-(require 'todo-write-program)
 (require 'todo-write-machines)
 (require 'todo-write-socket)
 (require 'todo-write-story)
@@ -131,8 +130,8 @@ main agents."
 (defun todo-write-note--in-agent-p (thread)
   "Return non-nil if a program that lives in the agent serves THREAD."
   (save-match-data
-    (when-let* ((program (todo-write-program-serving thread)))
-      (todo-write-program-in-agent-p program))))
+    (when-let* ((program (todo-write-socket-serving thread)))
+      (todo-write-socket-in-agent-p program))))
 
 (defun todo-write-note-update (thread)
   "Let the hook of THREAD's agent ask this Emacs while there is something to say."
@@ -151,7 +150,7 @@ main agents."
 A session that goes on after a restart may have comments of which its
 agent was not told.  For `todo-write-events-functions'."
   (when (and (eq what 'change)
-             (or (todo-write-agents-session thread) (todo-write-note--session thread))
+             (or (todo-write-agent-session thread) (todo-write-note--session thread))
              (todo-write-socket-reached-p (todo-write-machines-of-thread thread))
              (not (member thread todo-write-note--changed)))
     (push thread todo-write-note--changed)
@@ -168,7 +167,7 @@ Those that are not in memory have nothing new: their journals are not read."
      (cl-shiftf todo-write-note--changed nil))))
 
 (defun todo-write-note-tell-machine (machine)
-  "Let the hooks on MACHINE, which is connected again, ask this Emacs."
+  "Let the hooks on MACHINE, nil for this one, ask this Emacs."
   (dolist (thread (seq-uniq (append todo-write-note-waiting
                                     (todo-write-threads-loaded))))
     (when (equal machine (todo-write-machines-of-thread thread))
@@ -176,20 +175,25 @@ Those that are not in memory have nothing new: their journals are not read."
 
 (defun todo-write-note-watch (on)
   "Watch for edits if ON is non-nil, else stop."
-  (funcall (if on #'add-hook #'remove-hook)
-           'todo-write-events-functions #'todo-write-note--on-event))
+  (let ((change (if on #'add-hook #'remove-hook)))
+    (funcall change 'todo-write-events-functions #'todo-write-note--on-event)
+    (funcall change 'todo-write-hub-call-functions #'todo-write-note--on-message)))
+
+(defun todo-write-note--on-message (message)
+  "Say for which sessions there is news if MESSAGE says that a socket is open."
+  (when (and (eq 'state (plist-get message :type)) (eq 'open (plist-get message :state)))
+    (todo-write-note-tell-machine (plist-get message :machine))))
 
 ;;; The hook
 
-(defun todo-write-note--receive (connection message)
-  "Answer MESSAGE of the hook of CONNECTION with the text for its agent.
+(defun todo-write-note--receive (program message)
+  "Answer MESSAGE of PROGRAM, a hook, with the text for its agent.
 See `todo-write-socket--roles'."
   (when (eq 'call (plist-get message :type))
-    (let* ((program (todo-write-program-of connection))
-           (thread (todo-write-program-thread program message))
+    (let* ((thread (todo-write-socket-thread program message))
            (input (json-parse-string (or (plist-get message :arguments) "{}")
                                      :null-object nil :false-object nil)))
-      (when-let* ((remote (todo-write-program-remote program))
+      (when-let* ((remote (todo-write-socket-program-remote program))
                   ;; Others have no hook.
                   ((string-prefix-p "claude:" (todo-write-machines-bare-key thread))))
         (cl-pushnew remote todo-write-note--hook-machines :test #'equal))
@@ -198,7 +202,7 @@ See `todo-write-socket--roles'."
       (todo-write-note--deliver
        thread (lambda (text)
                 ;; If the hook has exited before, the text is delivered the next time.
-                (todo-write-socket-answer connection message t (or text ""))))
+                (todo-write-socket-answer program message t (or text ""))))
       (todo-write-note-update thread))))
 
 ;;; The user's command
@@ -207,7 +211,7 @@ See `todo-write-socket--roles'."
   "Return how a message reaches the agent of THREAD, or nil.
 The value is `step', `result', `hook' or `draft'."
   (cond ((todo-write-note--in-agent-p thread) 'step)
-        ((or (todo-write-program-serving thread)
+        ((or (todo-write-socket-serving thread)
              (run-hook-with-args-until-success 'todo-write-note-result-functions thread))
          'result)
         ((and (todo-write-socket-reached-p (todo-write-machines-of-thread thread))

@@ -17,7 +17,7 @@
 
 ;;; Code:
 
-(require 'todo-write-agents)
+(require 'todo-write-agent)
 (require 'todo-write-attention)
 (require 'todo-write-core)
 (require 'todo-write-module)
@@ -82,7 +82,7 @@ In seconds since the epoch.")
   "Notify of the end of the goal of THREAD's agent, unless that is visible."
   (when-let* ((agent (todo-write-agent thread))
               (goal (todo-write-notify--goal agent))
-              ((not (todo-write-agents-visible-p thread))))
+              ((not (todo-write-agent-visible-p thread))))
     (push (list (funcall todo-write-notify-function thread
                          (concat (todo-write-agent-name agent)
                                  (if (eq 'met (plist-get goal :state)) " met its goal"
@@ -123,9 +123,9 @@ OLD and NEW are as for `todo-write-agent-functions'."
          (due (seq-filter (lambda (entry) (<= (cdr entry) (+ now 1))) todo-write-notify--due))
          (agents (sort (cl-loop for (thread . _) in due
                                 for agent = (todo-write-agent thread)
-                                when (and agent (not (todo-write-agents-visible-p thread)))
+                                when (and agent (not (todo-write-agent-visible-p thread)))
                                 collect agent)
-                       #'todo-write-agents-before-p)))
+                       #'todo-write-agent-before-p)))
     (setq todo-write-notify--due (seq-difference todo-write-notify--due due #'eq))
     (when agents
       (let ((threads (mapcar (lambda (agent) (plist-get agent :thread)) agents))

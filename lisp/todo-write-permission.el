@@ -23,7 +23,6 @@
 (require 'todo-write)
 (require 'todo-write-json)
 (require 'todo-write-note)
-(require 'todo-write-program)
 (require 'todo-write-request)
 (require 'todo-write-socket)
 (require 'todo-write-text)
@@ -31,10 +30,10 @@
 (cl-defstruct (todo-write-permission--call (:constructor todo-write-permission--make-call)
                                            (:copier nil))
   "A hook that waits for an answer.
-CONNECTION is its connection, MESSAGE its call.  THREAD and ID are those of
+PROGRAM is that, MESSAGE its call.  THREAD and ID are those of
 the request.  SUBAGENT is the id of the subagent that asks, or nil.  INPUT is
 \(TOOL . INPUT) if the hook cannot detect an answer in the terminal, else nil."
-  connection message thread id subagent input)
+  program message thread id subagent input)
 
 (defvar todo-write-permission--calls nil
   "The hooks that wait for an answer.")
@@ -51,22 +50,21 @@ that were answered there.")
 
 ;;; Messages
 
-(defun todo-write-permission--receive (connection message)
-  "Handle MESSAGE of the hook of CONNECTION.
+(defun todo-write-permission--receive (program message)
+  "Handle MESSAGE of PROGRAM, a hook.
 See `todo-write-socket--roles'."
   (pcase (plist-get message :type)
-    ('call (let* ((program (todo-write-program-of connection))
-                  (input (json-parse-string (or (plist-get message :arguments) "null")
+    ('call (let* ((input (json-parse-string (or (plist-get message :arguments) "null")
                                             :null-object nil :false-object nil))
-                  (thread (todo-write-program-thread program message))
+                  (thread (todo-write-socket-thread program message))
                   (event (if (hash-table-p input) (todo-write-json-get input "hook_event_name")
                            (error "The question is not an object"))))
              (if (or (equal event "PermissionRequest") (assoc event todo-write-permission-readers))
-                 (todo-write-permission--ask connection message program thread input)
-               (todo-write-permission--ask-nothing connection message))))
+                 (todo-write-permission--ask program message thread input)
+               (todo-write-permission--ask-nothing program message))))
     ((or 'closed 'bye 'cancel)
      (dolist (call todo-write-permission--calls)
-       (when (and (eq connection (todo-write-permission--call-connection call))
+       (when (and (eq program (todo-write-permission--call-program call))
                   (or (not (eq 'cancel (plist-get message :type)))
                       (eql (plist-get message :call)
                            (plist-get (todo-write-permission--call-message call) :call))))
@@ -74,31 +72,31 @@ See `todo-write-socket--roles'."
          (todo-write-withdraw (todo-write-permission--call-thread call)
                               (todo-write-permission--call-id call)))))))
 
-(defun todo-write-permission--ask-nothing (connection message)
-  "Answer MESSAGE of CONNECTION: the user does not want to be asked that."
-  (todo-write-socket-answer connection message nil "The user is not asked."))
+(defun todo-write-permission--ask-nothing (program message)
+  "Answer MESSAGE of PROGRAM: the user does not want to be asked that."
+  (todo-write-socket-answer program message nil "The user is not asked."))
 
-(defun todo-write-permission--ask (connection message program thread input)
-  "Make a request of MESSAGE of CONNECTION, which is of PROGRAM.
+(defun todo-write-permission--ask (program message thread input)
+  "Make a request of MESSAGE of PROGRAM.
 INPUT is its decoded input, of the agent of THREAD."
   (let* ((reader (cadr (assoc (todo-write-json-get input "hook_event_name")
                               todo-write-permission-readers)))
          (request (if reader (funcall reader input)
                     (todo-write-permission--request
-                     input (todo-write-program-project program)
-                     (null (todo-write-socket-connection-remote connection)))))
+                     input (todo-write-socket-project program)
+                     (null (todo-write-socket-program-remote program)))))
          (call (todo-write-permission--make-call
                 ;; The question itself is in the request.
-                :connection connection :message (list :call (plist-get message :call))
+                :program program :message (list :call (plist-get message :call))
                 :thread thread
                 ;; A hook may call again on the same connection.
                 :id (symbol-name (gensym "permission-"))
                 :subagent (plist-get message :subagent))))
     (if (null request)
-        (todo-write-permission--ask-nothing connection message)
+        (todo-write-permission--ask-nothing program message)
       (unless (plist-get (todo-write-about thread) :project)
-        (todo-write-begin thread :project (todo-write-program-project program)))
-      (todo-write-program-set-title thread nil)
+        (todo-write-begin thread :project (todo-write-socket-project program)))
+      (todo-write-socket-set-title thread nil)
       ;; Dialogs of an agent come one after the other: the terminal has answered others.
       (unless (or reader (todo-write-permission--call-subagent call))
         (dolist (other todo-write-permission--calls)
@@ -116,7 +114,7 @@ INPUT is its decoded input, of the agent of THREAD."
       (todo-write-request-add
        thread
        `( :id ,(todo-write-permission--call-id call)
-          :process ,(todo-write-program-pid program)
+          :process ,(todo-write-socket-pid program)
           :answer ,(and (plist-get request :answerable)
                         (lambda (value text)
                           (todo-write-permission--answer call value text)))
@@ -136,7 +134,7 @@ WHAT is as in `todo-write-events-functions'."
                  (equal thread (todo-write-permission--call-thread call))
                  (not (todo-write-request-get thread id)))
         (todo-write-permission--forget call)
-        (todo-write-socket-answer (todo-write-permission--call-connection call)
+        (todo-write-socket-answer (todo-write-permission--call-program call)
                                   (todo-write-permission--call-message call)
                                   nil "Withdrawn.")))))
 
@@ -176,12 +174,12 @@ a tool call its own."
 (defun todo-write-permission--answer (call value text)
   "Answer CALL by VALUE, a plist for the hook or an alist of answers, and TEXT.
 TEXT is a message with a no, or the edited plan that a yes approves."
-  (let ((connection (todo-write-permission--call-connection call)))
+  (let ((program (todo-write-permission--call-program call)))
     (todo-write-permission--forget call)
-    (unless (todo-write-socket-live-p connection)
+    (unless (todo-write-socket-live-p program)
       (signal 'todo-write-error '("The agent no longer waits for this")))
     (todo-write-socket-answer
-     connection (todo-write-permission--call-message call) t "Answered."
+     program (todo-write-permission--call-message call) t "Answered."
      (cond ((consp (car value))
             (list :behavior "allow"
                   :answers (todo-write-permission--answers

@@ -11,7 +11,7 @@
 ;;; Code:
 
 (require 'todo-write)
-(require 'todo-write-agents)
+(require 'todo-write-agent)
 (require 'todo-write-here)
 (require 'todo-write-host)
 (require 'todo-write-machines)
@@ -20,11 +20,11 @@
 
 (defun todo-write-resume--command (thread)
   "Return the program and the arguments that resume THREAD, a list, or nil."
-  (pcase (todo-write-agents-session thread)
+  (pcase (todo-write-agent-session thread)
     ;; A program gets no other ids.
     (`(,program . ,(and id (guard (string-match-p
                                    (rx bos (= 8 hex) (= 3 "-" (= 4 hex)) "-" (= 12 hex) eos) id))))
-     (list program (todo-write-agents-resume program) id))))
+     (list program (todo-write-agent-resume program) id))))
 
 (defun todo-write-resume--way (thread)
   "Return how THREAD can be resumed, (WHAT FUNCTION . ARGUMENTS), or nil.
@@ -43,11 +43,8 @@ WHAT says to the user what FUNCTION does."
   "Return the folder in which THREAD is resumed, or signal a `user-error'.
 Claude Code knows a session only in the folder in which it began, which
 may be below the project's."
-  (let* ((command (todo-write-resume--command thread))
-         (folder (or (and (equal (car command) "claude")
-                          (not (todo-write-machines-of-thread thread))
-                          (todo-write-follow-sessions-began-in (car (last command))))
-                     (plist-get (todo-write-about thread) :project))))
+  (let* ((about (todo-write-about thread))
+         (folder (or (plist-get about :folder) (plist-get about :project))))
     (when (or (todo-write-machines-of-thread thread)
               ;; With ".." in it, a name can expand to a remote one.
               (and folder (todo-write-machines-remote-part folder)))
@@ -67,7 +64,7 @@ buffer or of the current project."
   (let* ((way (or (todo-write-resume--way thread)
                   (user-error "Only sessions of Claude Code, Codex and agent-shell can be resumed")))
          (default-directory (todo-write-resume--folder thread)))
-    (when (or (todo-write-agents-pid thread)
+    (when (or (todo-write-agent-pid thread)
               (memq (car (todo-write-activity thread)) '(working waiting))
               (todo-write-agent-buffer thread t))
       (user-error "This session still runs; o goes there"))

@@ -10,15 +10,17 @@
 ;; describes.  The hub serves it: it checks, parses and bounds what programs send, so
 ;; that nothing of that is evaluated, interned or taken as a file name, and Emacs waits
 ;; for no program.  This file passes whole messages to the functions of the programs'
-;; roles, see `todo-write-socket--roles', and whole answers back.
+;; roles, see `todo-write-socket--roles', and whole answers back.  It also says what the
+;; agent of a program is called, which thread is that of a call, and in which project the
+;; agent works.
 ;;
-;; `todo-write-mcp-mode' opens and closes the socket.
+;; `todo-write-agents-mode' opens and closes the socket.
 
 ;;; Code:
 
-(require 'todo-write-core)
+(require 'todo-write)
+(require 'todo-write-agent)
 (require 'todo-write-hub)
-(require 'todo-write-module)
 (require 'todo-write-machines)
 (require 'todo-write-text)
 
@@ -27,7 +29,7 @@
 nil is todo-write/socket in /run/user/UID if you have such a folder, else
 /tmp/todo-write-UID/socket.  The socket's folder must be yours alone, with
 mode 0700, and is made if it is missing.  After a change, switch
-`todo-write-mcp-mode' off and on, and repeat `todo-write-mcp-setup', which
+`todo-write-agents-mode' off and on, and repeat `todo-write-mcp-setup', which
 gives the programs the new name."
   :group 'todo-write-hosts
   :type '(choice (const :tag "The usual file" nil) file)
@@ -39,7 +41,7 @@ Emacs connects to the daemon that Codex has started in such a folder, if
 only you can reach the socket of that, and starts none.  On a connected
 machine, the folders there are used.  Only the first four folders
 count on each machine.  nil answers Codex in its terminal
-only, everywhere.  After a change, switch `todo-write-mcp-mode'
+only, everywhere.  After a change, switch `todo-write-agents-mode'
 off and on."
   :group 'todo-write-hosts
   :type '(repeat directory)
@@ -48,24 +50,29 @@ off and on."
 (defvar todo-write-socket--roles
   '(("check" . todo-write-socket--receive-check))
   "Alist of the roles of programs, strings, and functions.
-A function is called with a connection of that role and a message, a
-plist as from `todo-write-dyn--door-take'.  Its `:type' is `hello' when
-the connection begins, and `closed' when it has ended.  Each `call' must
+A function is called with a program of that role and a message, a plist
+as from `todo-write-dyn--feed'.  Its `:type' is `hello' when the
+connection begins, and `closed' when it has ended.  Each `call' must
 be answered, at once or later, by `todo-write-socket-answer'.")
 
 (defun todo-write-socket-define-role (role function)
   "Let FUNCTION handle the messages of programs that have ROLE, a string."
   (setf (alist-get role todo-write-socket--roles nil nil #'equal) function))
 
-(cl-defstruct (todo-write-socket-connection
-               (:constructor todo-write-socket--make-connection) (:copier nil))
-  "A connection of a program.
-ID is its number, HELLO the program's first message, and REMOTE the name
-of the machine on which that runs, or nil for this one."
-  id hello remote)
+(cl-defstruct (todo-write-socket-program
+               (:constructor todo-write-socket--make-program) (:copier nil))
+  "A program that serves an agent, by one connection.
+ID is the number of that, HELLO its first message, and REMOTE the name of
+the machine on which the program runs, or nil for this one.  ENDED is
+non-nil once the connection has closed, or the program said goodbye: the
+time of the former.  SESSIONS is an alist of the threads that it serves
+and the times of their last calls.  REPORTS-ACTIVITY is non-nil if it
+reports what its agent does.  If it connects again, the next one gets the
+last two."
+  id hello remote ended sessions reports-activity)
 
-(defvar todo-write-socket--connections nil
-  "List of the connections.")
+(defvar todo-write-socket-programs nil
+  "The programs that are connected, and those that may come back.")
 
 (defvar todo-write-socket-wanted nil
   "Non-nil while the socket is open, or is opened as soon as that is possible.")
@@ -94,7 +101,7 @@ of the machine on which that runs, or nil for this one."
 
 (defun todo-write-socket-open ()
   "Accept connections, or become a client of the Emacs that does.
-Signal `todo-write-error' if the socket cannot be opened safely."
+A message says which, or why the socket cannot be opened safely."
   (unless (todo-write-socket-state)
     (todo-write-hub-ensure)
     (todo-write-core-call todo-write-dyn--door-open
@@ -108,7 +115,7 @@ Signal `todo-write-error' if the socket cannot be opened safely."
 (defun todo-write-socket--open-again ()
   "Open the socket of a hub that has begun in place of an earlier one."
   (when todo-write-socket-wanted
-    (mapc #'todo-write-socket--closed todo-write-socket--connections)
+    (mapc #'todo-write-socket--close todo-write-socket-programs)
     ;; This is a hook: its other functions are called in any case.
     (with-demoted-errors "todo-write: %S"
       (todo-write-socket-open))))
@@ -120,11 +127,11 @@ Signal `todo-write-error' if the socket cannot be opened safely."
   (remove-hook 'todo-write-hub-call-functions #'todo-write-socket--receive)
   (when (todo-write-hub-live-p)
     (todo-write-core-call todo-write-dyn--door-close))
-  (mapc #'todo-write-socket--closed todo-write-socket--connections))
+  (mapc #'todo-write-socket--close todo-write-socket-programs))
 
 (defun todo-write-socket-state ()
   "Return `open' if programs reach this Emacs, `client' if another, or nil."
-  (let ((state (plist-get (todo-write-socket--door) :state)))
+  (let ((state (plist-get (todo-write-socket-door) :state)))
     (and (memq state '(open client)) state)))
 
 (defun todo-write-socket-reached-p (machine)
@@ -137,26 +144,26 @@ MACHINE is nil for this one."
 
 (defun todo-write-socket-first-pid ()
   "Return the process id of the Emacs that has the socket, if known."
-  (plist-get (todo-write-socket--door) :process))
+  (plist-get (todo-write-socket-door) :process))
 
-(defun todo-write-socket--door ()
+(defun todo-write-socket-door ()
   "Return the state of the socket as from `todo-write-dyn--door-state'."
-  (and (todo-write-hub-live-p)
+  ;; That of an opening that was taken back may be told late.
+  (and todo-write-socket-wanted (todo-write-hub-live-p)
        (todo-write-core-call todo-write-dyn--door-state)))
 
 ;;; Messages
 
 (defun todo-write-socket--receive (message)
-  "Handle MESSAGE, a plist as from `todo-write-dyn--door-take'."
+  "Handle MESSAGE, a plist as from `todo-write-dyn--feed'."
   (let ((id (plist-get message :connection))
         (machine (plist-get message :machine)))
     (pcase (plist-get message :type)
       ;; A message of a machine may wait while its connection is lost.
       ((guard (not (or (null machine) (todo-write-socket-reached-p machine)))))
-      ('hello (let ((connection (todo-write-socket--make-connection
-                                 :id id :remote machine :hello message)))
-                (push connection todo-write-socket--connections)
-                (todo-write-socket--pass connection message)))
+      ('hello (let ((program (todo-write-socket--make-program :id id :remote machine :hello message)))
+                (push program todo-write-socket-programs)
+                (todo-write-socket--pass program message)))
       ('state (todo-write-socket--show-state message))
       ('outdated
        (let ((reason (concat (and machine (format "on %s " machine))
@@ -165,53 +172,56 @@ MACHINE is nil for this one."
          (todo-write-socket--show-once
           "An agent's todo-write-mcp %s; run M-x todo-write-mcp-setup again" reason)))
       (type
-       (when-let* ((connection
-                    (seq-find (lambda (connection)
-                                (and (eql id (todo-write-socket-connection-id connection))
-                                     (equal machine
-                                            (todo-write-socket-connection-remote connection))))
-                              todo-write-socket--connections)))
+       (when-let* ((program (seq-find (lambda (program)
+                                        (and (eql id (todo-write-socket-program-id program))
+                                             (equal machine (todo-write-socket-program-remote program))
+                                             (todo-write-socket-live-p program)))
+                                      todo-write-socket-programs)))
          (if (eq type 'closed)
-             (todo-write-socket--closed connection)
-           (todo-write-socket--pass connection message)))))))
+             (todo-write-socket--close program)
+           (todo-write-socket--pass program message)))))))
 
-(defun todo-write-socket--closed (connection)
-  "Forget CONNECTION, which was closed, and tell the functions of its roles."
-  (setq todo-write-socket--connections (delq connection todo-write-socket--connections))
-  (todo-write-socket--pass connection '(:type closed)))
+(defun todo-write-socket--close (program)
+  "Note that the connection of PROGRAM has closed, and tell its roles.
+It is forgotten unless it serves sessions."
+  (when (todo-write-socket-live-p program)
+    (setf (todo-write-socket-program-ended program) (float-time))
+    (todo-write-socket--pass program '(:type closed))
+    (unless (todo-write-socket-program-sessions program)
+      (setq todo-write-socket-programs (delq program todo-write-socket-programs)))))
 
 (defun todo-write-socket-lose (machine)
-  "Forget the connections from MACHINE, which is not connected any more."
-  (dolist (connection todo-write-socket--connections)
-    (when (equal machine (todo-write-socket-connection-remote connection))
-      (todo-write-socket--closed connection))))
+  "Close the connections from MACHINE, which is not connected any more."
+  (dolist (program todo-write-socket-programs)
+    (when (equal machine (todo-write-socket-program-remote program))
+      (todo-write-socket--close program))))
 
-(defun todo-write-socket--pass (connection message)
-  "Pass MESSAGE to the functions of CONNECTION's roles, a call to that of its role."
+(defun todo-write-socket--pass (program message)
+  "Pass MESSAGE to the functions of PROGRAM's roles, a call to that of its role."
   (dolist (role (if-let* ((role (plist-get message :role))) (list role)
-                  (plist-get (todo-write-socket-connection-hello connection) :roles)))
+                  (plist-get (todo-write-socket-program-hello program) :roles)))
     (condition-case err
-        (funcall (cdr (assoc role todo-write-socket--roles)) connection message)
+        (funcall (cdr (assoc role todo-write-socket--roles)) program message)
       ;; A wait for a file may be quit; nothing more is read before a call is answered.
       ((error quit)
        (if (eq (plist-get message :type) 'call)
-           (todo-write-socket-answer connection message nil (error-message-string err))
+           (todo-write-socket-answer program message nil (error-message-string err))
          (display-warning 'todo-write (error-message-string err)))))))
 
-(defun todo-write-socket-answer (connection call ok text &optional decision)
-  "Answer CALL, a message of CONNECTION, with TEXT.
+(defun todo-write-socket-answer (program call ok text &optional decision)
+  "Answer CALL, a message of PROGRAM, with TEXT.
 OK is nil for an error.  DECISION is a plist as for `json-serialize', or
-nil.  Return nil if the program has closed CONNECTION."
-  (todo-write-core-call todo-write-dyn--door-answer
-    (todo-write-socket-connection-remote connection) (todo-write-socket-connection-id connection)
-    (plist-get call :call) ok
-    (todo-write-socket-unicode text) (and decision (json-serialize decision))))
+nil.  Return nil if the connection has closed."
+  (when (todo-write-socket-live-p program)
+    (todo-write-core-call todo-write-dyn--door-answer
+      (todo-write-socket-program-remote program) (todo-write-socket-program-id program)
+      (plist-get call :call) ok
+      (todo-write-socket-unicode text) (and decision (json-serialize decision)))
+    t))
 
-(defun todo-write-socket-live-p (connection)
-  "Return non-nil if CONNECTION is open, as far as that is known."
-  (if (todo-write-socket-connection-remote connection)
-      (memq connection todo-write-socket--connections)
-    (todo-write-core-call todo-write-dyn--door-live-p (todo-write-socket-connection-id connection))))
+(defun todo-write-socket-live-p (program)
+  "Return non-nil if the connection of PROGRAM is open, as far as that is known."
+  (not (numberp (todo-write-socket-program-ended program))))
 
 (defun todo-write-socket-unicode (text)
   "Return TEXT with characters replaced that JSON cannot represent."
@@ -221,11 +231,11 @@ nil.  Return nil if the program has closed CONNECTION."
     (let (case-fold-search)
       (replace-regexp-in-string "[^\0-\ud7ff\ue000-\U0010ffff]" "?" text))))
 
-(defun todo-write-socket--receive-check (connection message)
-  "Answer MESSAGE of CONNECTION, whose program only checks the connection."
+(defun todo-write-socket--receive-check (program message)
+  "Answer MESSAGE of PROGRAM, which only checks the connection."
   (when (eq (plist-get message :type) 'call)
     (todo-write-socket-answer
-     connection message t (format "Emacs %s, process %d, answers with todo-write %s."
+     program message t (format "Emacs %s, process %d, answers with todo-write %s."
                                   emacs-version (emacs-pid) todo-write-version))))
 
 (defun todo-write-socket-each (function list)
@@ -240,6 +250,101 @@ the others."
     (when list
       (run-at-time 0.002 nil #'todo-write-socket-each function list))))
 
+;;; Programs
+
+(defun todo-write-socket-pid (program)
+  "Return the process id of PROGRAM, or nil if it runs elsewhere.
+That is on another machine, or in a container."
+  (let ((hello (todo-write-socket-program-hello program)))
+    (and (not (todo-write-socket-program-remote program))
+         (not (plist-get hello :elsewhere))
+         (plist-get hello :process))))
+
+;;; Its agent
+
+(defun todo-write-socket-client (program)
+  "Return the name of the agent of PROGRAM that users read."
+  (let ((name (todo-write-socket--hello-string program :client)))
+    (or (cadr (todo-write-agent-of-client name))
+        (todo-write-socket-key-part name))))
+
+(defun todo-write-socket--prefix (program)
+  "Return the prefix of the keys of PROGRAM's threads, or nil.
+Only an agent whose transcripts can be followed has one."
+  (let ((name (car (todo-write-agent-of-client
+                    (todo-write-socket--hello-string program :client)))))
+    (and (todo-write-agent-resume name) name)))
+
+(defun todo-write-socket-in-agent-p (program)
+  "Return non-nil if PROGRAM lives in its agent and reports all its sessions."
+  (member "plan" (plist-get (todo-write-socket-program-hello program) :roles)))
+
+(defun todo-write-socket--hello-string (program key)
+  "Return the string KEY in the greeting of PROGRAM, or an empty one."
+  (or (plist-get (todo-write-socket-program-hello program) key) ""))
+
+(defun todo-write-socket-key-part (text)
+  "Return TEXT, which a client sent, as a part of a thread key."
+  (truncate-string-to-width
+   ;; There are letters without any width.
+   (replace-regexp-in-string "[^[:alnum:]._-]" "-" (substring text 0 (min 100 (length text))))
+   100))
+
+;;; Threads
+
+(defun todo-write-socket-thread (program call)
+  "Return the key of the thread of CALL of PROGRAM.
+It begins with the machine that the program is on.  Each process of a
+client that does not name its session has its own thread."
+  (let* ((client (todo-write-socket-key-part (todo-write-socket--hello-string program :client)))
+         (session (plist-get call :session))
+         (session (and session (todo-write-socket-key-part session)))
+         (hello (todo-write-socket-program-hello program))
+         (prefix (todo-write-socket--prefix program)))
+    (todo-write-machines-key
+     (todo-write-socket-program-remote program)
+     (cond
+      ((and session prefix) (concat prefix ":" session))
+      (session (format "mcp:%s:%s" client session))
+      (t (format "mcp:%s:%s-%s" client (plist-get hello :process) (plist-get hello :started)))))))
+
+(defun todo-write-socket-serving (thread)
+  "Return the program that serves THREAD, or nil."
+  (seq-find (lambda (program) (assoc thread (todo-write-socket-program-sessions program)))
+            todo-write-socket-programs))
+
+;;; Titles
+
+(defun todo-write-socket-set-title (thread found)
+  "Give THREAD the title FOUND, unless it has one.
+If FOUND is nil, name the agent and the project until its host tells one."
+  (when (member thread (todo-write-threads-loaded))
+    (let* ((title (plist-get (todo-write-summary thread) :title))
+           (program (todo-write-socket-serving thread))
+           (name (and program
+                      (format "%s in %s" (todo-write-socket-client program)
+                              (let (file-name-handler-alist)
+                                (file-name-nondirectory
+                                 (directory-file-name (todo-write-socket-project program))))))))
+      (when (or (and found (member title (list nil name)))
+                (and name (null title)))
+        (todo-write-observe thread "TITLE" (or found name))))))
+
+;;; Projects
+
+(defun todo-write-socket-project (program)
+  "Return the root of the project in which the agent of PROGRAM works.
+The program sent the name, so it is never treated as a remote file.  On
+another machine, it is the folder that the program names there, to which
+the hub gave the machine's prefix; no file is looked up."
+  (let ((folder (todo-write-socket--hello-string program :project))
+        (root (plist-get (todo-write-socket-program-hello program) :root))
+        (remote (todo-write-socket-program-remote program))
+        file-name-handler-alist)
+    (cond ((null remote) (if root (file-name-as-directory root) (expand-file-name "~/")))
+          ((string-empty-p folder) (concat (todo-write-machines-prefix remote) "/"))
+          (t (concat (string-remove-suffix "/" folder) "/")))))
+
 ;;; What the user is told
 
 (defun todo-write-socket--show-once (format &rest args)
@@ -253,14 +358,15 @@ the others."
   "Show the user the new state of the socket in MESSAGE."
   (let ((machine (plist-get message :machine)))
     (pcase (plist-get message :state)
-      ('open (message "Agents%s write their plans in this Emacs now"
-                      (if machine (concat " on " machine) "")))
+      ('open (when (or machine todo-write-socket--shown)
+               (message "Agents%s write their plans in this Emacs now"
+                        (if machine (concat " on " machine) ""))))
       ('client
        (if machine
            (todo-write-socket--show-once
             "Agents on %s write their plans in another Emacs; their sessions are followed" machine)
          (todo-write-socket--show-once
-          "Agents write their plans in the Emacs with process %s; this one takes over when that ends"
+          "The Emacs with process %s shows the plans of agents; this one takes over when that ends"
           (plist-get message :process))))
       ('failed (display-warning 'todo-write
                                 (concat (and machine (concat machine ": "))

@@ -609,26 +609,14 @@ THREAD defaults to the newest thread of the current project."
         (todo-write-events-open key))
       key)))
 
-(defun todo-write-transcript-describe (file)
-  "Describe the transcript FILE of Claude Code or Codex, or return nil.
-The value is a plist:
-  :host     \"claude\" or \"codex\"
-  :session  the id of the session
-  :folder   the folder in which it began, or nil
-  :title    a string, or nil
-  :begun    milliseconds since the epoch, or nil
-  :agent    t for a subagent or a reviewer
-  :processes  t if its program keeps files of its processes"
-  (todo-write-core-call todo-write-dyn--transcript-describe file))
-
 ;;; Agents
 
 ;; They are tracked while the hook has functions.
-(add-variable-watcher 'todo-write-agent-functions #'todo-write-agents-watch)
+(add-variable-watcher 'todo-write-agent-functions #'todo-write-agent-watch)
 
 (provide 'todo-write)
 
 ;; An init file may have added one before.
 (when todo-write-agent-functions
-  (todo-write-agents-watch 'todo-write-agent-functions todo-write-agent-functions))
+  (todo-write-agent-watch 'todo-write-agent-functions todo-write-agent-functions))
 ;;; todo-write.el ends here

@@ -21,6 +21,6 @@ use std::time::SystemTime;
 pub type Millis = u64;
 
 /// A time in milliseconds since the epoch; `None` if it is before that.
-pub(crate) fn millis_of(time: SystemTime) -> Option<Millis> {
+pub fn millis_of(time: SystemTime) -> Option<Millis> {
     time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_millis().try_into().ok()
 }

@@ -158,13 +158,13 @@ impl FileStamp {
     }
 
     /// Whether a later change certainly gets another stamp.
-    pub(crate) fn is_certain(&self) -> bool {
+    pub fn is_certain(&self) -> bool {
         self.modified.is_some_and(is_certain)
     }
 }
 
 /// Whether a later change certainly gets another modification time.
-pub(crate) fn is_certain(modified: SystemTime) -> bool {
+pub fn is_certain(modified: SystemTime) -> bool {
     modified.elapsed().is_ok_and(|age| age > CLOCK_TICK)
 }
 
@@ -185,7 +185,7 @@ impl Slice {
     }
 
     /// Whether the time is over.
-    pub(crate) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.end.is_some_and(|end| Instant::now() >= end)
     }
 }

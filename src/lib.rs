@@ -3,8 +3,8 @@
 //! Agents plan with one tool, `todo_write`, which takes their *whole* list on every call, without
 //! ids. This crate reads such calls ([`list::input`]), finds the old item of each new one ([`list::identity`]),
 //! computes the changes ([`list::change`]), merges the user's edits ([`list::merge`]), and keeps all lists
-//! ([`thread`], [`journal`]) and events ([`events`]). It follows the transcripts of
-//! agents that do not call it ([`agents`]).
+//! ([`thread`], [`journal`]) and events ([`events`]). What
+//! the transcripts of agents that do not call it tell, it records ([`recorder`]).
 //!
 //! A call goes through plain functions on plain data:
 //!
@@ -50,23 +50,19 @@
 // Without Lisp, what only Lisp calls is not used.
 #![cfg_attr(not(feature = "module"), allow(dead_code))]
 
-pub mod agents;
+pub mod channel;
 pub mod error;
 pub mod events;
 mod fault;
 pub mod file;
-pub mod hub;
 pub mod journal;
 #[cfg(feature = "module")]
 mod lisp;
 pub mod list;
+mod named;
 pub mod pid;
-pub mod protocol;
+pub mod recorder;
+pub mod reports;
 pub mod text;
 pub mod thread;
-pub mod told;
-#[cfg(test)]
-#[path = "../test/rust/common/wait.rs"]
-#[allow(unreachable_pub, dead_code)]
-mod wait;
-mod wire;
+pub mod wire;

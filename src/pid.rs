@@ -56,7 +56,7 @@ pub fn state(id: u32, start: Option<&str>) -> ProcessState {
 
 /// Whether `domain`, which ends in the name of a namespace of process ids, names another one than this
 /// process's, as in a container. The same id then means another process. Only Linux has such names.
-pub(crate) fn is_elsewhere(domain: &str) -> bool {
+pub fn is_elsewhere(domain: &str) -> bool {
     let here = fs::read_link("/proc/self/ns/pid").ok();
     let here = here.as_deref().and_then(Path::to_str);
     domain.contains("pid:[") && here.is_none_or(|here| !domain.ends_with(here))
@@ -64,7 +64,7 @@ pub(crate) fn is_elsewhere(domain: &str) -> bool {
 
 /// Whether this user has a process with this id, as far as the system tells.
 #[cfg(unix)]
-pub(crate) fn exists(id: u32) -> bool {
+pub fn exists(id: u32) -> bool {
     use rustix::process::{Pid, test_kill_process};
     let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
     pid.is_some_and(|pid| test_kill_process(pid).is_ok())

@@ -36,7 +36,7 @@ use crate::events::work::{Part, Work, WorkSums, is_refused};
 use crate::list::change::{Change, ChangeKind, apply, diff, mark_cancelled};
 use crate::list::item::{Author, Item, List, Status};
 use crate::list::report;
-use crate::wire::wire_names;
+use crate::named::wire_names;
 use activity::{Activity, AgentActivity, Ending};
 use clock::{Clock, Times};
 pub use edit::Edit;

@@ -5,8 +5,8 @@
 
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
-use todo_write::agents::claude::ClaudeReader;
 use todo_write::list::input::Options;
+use todo_write_mcp::claude::ClaudeReader;
 
 use todo_write_bench::session::{Line, Session};
 

@@ -12,7 +12,7 @@
 
 (require 'screenshot (expand-file-name "screenshot.el" (file-name-directory load-file-name)))
 (require 'term)
-(require 'todo-write-mcp)
+(require 'todo-write-agents)
 
 (defun screenshot-agent-edit (thread _outcome)
   "Add a task to the plan of THREAD for the user, once."
@@ -42,7 +42,7 @@
 (defun screenshot-scene-agent ()
   "The agent at work beside its plan."
   (setq todo-write-socket (getenv "SCREENSHOT_SOCKET"))
-  (todo-write-mcp-mode)
+  (todo-write-agents-mode)
   (add-hook 'todo-write-change-functions #'screenshot-agent-edit)
   (let ((default-directory (file-name-as-directory (getenv "SCREENSHOT_PROJECT"))))
     (split-window-right 70)

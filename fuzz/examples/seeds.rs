@@ -11,7 +11,7 @@ use todo_write::text::fnv1a;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = PathBuf::from(std::env::args_os().nth(1).ok_or("no folder named")?);
-    for (law, _) in common::laws::LAWS {
+    for law in common::laws::LAWS.map(|(name, _)| name).into_iter().chain(["transcript"]) {
         let folder = folder.join(law);
         fs::create_dir_all(&folder)?;
         for seed in common::laws::seeds::seeds(law) {

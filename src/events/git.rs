@@ -4,8 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::named::wire_names;
 use crate::text::excerpt;
-use crate::wire::wire_names;
 
 wire_names! {
     /// The kinds of operations.
@@ -56,17 +56,17 @@ impl GitOperation {
     }
 
     /// The commit with an id, if that can be one.
-    pub(crate) fn commit(id: &str) -> Option<GitOperation> {
+    pub fn commit(id: &str) -> Option<GitOperation> {
         is_id(id).then(|| GitOperation { id: Some(id.to_owned()), ..GitOperation::new(GitKind::Commit) })
     }
 
     /// The operation on a branch.
-    pub(crate) fn of_branch(kind: GitKind, branch: &str) -> GitOperation {
+    pub fn of_branch(kind: GitKind, branch: &str) -> GitOperation {
         GitOperation { branch: Some(excerpt(branch, LONGEST)), ..GitOperation::new(kind) }
     }
 
     /// The pull request at an address, if that can be one.
-    pub(crate) fn pull_request(url: &str) -> Option<GitOperation> {
+    pub fn pull_request(url: &str) -> Option<GitOperation> {
         let number = url.trim_end_matches('/').rsplit('/').next()?.parse().ok()?;
         let url = is_address(url).then(|| url.to_owned())?;
         Some(GitOperation { number: Some(number), url: Some(url), ..GitOperation::new(GitKind::PullRequest) })
@@ -91,7 +91,7 @@ fn is_id(text: &str) -> bool {
 }
 
 /// Whether a command mentions what makes commits in Git: only then its output tells some.
-pub(crate) fn may_commit(command: &str) -> bool {
+pub fn may_commit(command: &str) -> bool {
     command.contains("git") && ["commit", "cherry-pick", "revert"].iter().any(|verb| command.contains(verb))
 }
 

@@ -10,7 +10,7 @@ use crate::events::Millis;
 use crate::events::observation::Observation;
 use crate::events::payload::FileEntry;
 use crate::events::work::{Part, Work, items_of};
-use crate::wire::sparse;
+use crate::named::sparse;
 
 /// The largest number of changes of a thread that are known to be new. Older ones count as reviewed.
 const MOST_CHANGES: usize = 3_000;

@@ -12,7 +12,7 @@ pub use crate::events::payload::{Metadata, Payload, Type};
 use crate::events::turns::Turns;
 use crate::fault::may_panic_here;
 use crate::list::item::Item;
-use crate::wire::wire_names;
+use crate::named::wire_names;
 
 wire_names! {
     /// The phase of the work; see [`Phase::of`].

@@ -54,7 +54,7 @@ impl ChangedFile {
     }
 
     /// A change whose hunks are given; the lines of those that are whole are counted.
-    pub(crate) fn with_hunks(path: &str, hunks: String, change: FileChange) -> ChangedFile {
+    pub fn with_hunks(path: &str, hunks: String, change: FileChange) -> ChangedFile {
         let (whole, _) = whole_hunks(&hunks);
         let sum = |count: fn(&WholeHunk<'_>) -> u64| whole.iter().map(count).sum();
         let (added, removed) = (sum(|hunk| hunk.added), sum(|hunk| hunk.removed));

@@ -17,8 +17,8 @@ use crate::events::session::{Context, Cost, Goal};
 use crate::events::work::CallOutcome;
 use crate::list::change::Change;
 use crate::list::item::{Item, List, Status};
+use crate::named::{wire_fields, wire_names};
 use crate::text::beginning;
-use crate::wire::{wire_fields, wire_names};
 
 wire_names! {
     /// The type of an observation. The manual lists the content of each.

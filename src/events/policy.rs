@@ -132,7 +132,7 @@ impl Policy {
     }
 
     /// What is hidden of a call with this input: it names an excluded file.
-    pub(crate) fn hidden(&self, project: &str, input: &Raw<'_>) -> Option<Hidden> {
+    pub fn hidden(&self, project: &str, input: &Raw<'_>) -> Option<Hidden> {
         if self.excluded.is_empty() {
             return None;
         }

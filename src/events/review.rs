@@ -8,8 +8,8 @@ use std::borrow::Cow;
 
 use crate::events::patch::{ChangedFile, FileChange, complete, complete_within};
 use crate::events::payload::FileEntry;
+use crate::named::wire_names;
 use crate::text::lines::{WholeHunk, whole_hunks};
-use crate::wire::wire_names;
 
 /// The largest size in bytes of a file that is composed.
 pub const LARGEST_FILE: usize = 16 * 1024 * 1024;

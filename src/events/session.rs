@@ -6,8 +6,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::payload::{Fields, Payload, Update};
+use crate::named::wire_names;
 use crate::text::excerpt;
-use crate::wire::wire_names;
 
 /// The longest text of a goal and of a reason, in bytes.
 const TEXT: usize = 400;
@@ -47,7 +47,7 @@ pub struct Goal {
 
 impl Goal {
     /// A goal, on one line each for the text and the reason.
-    pub(crate) fn new(text: &str, state: GoalState, reason: Option<&str>, tries: u64) -> Goal {
+    pub fn new(text: &str, state: GoalState, reason: Option<&str>, tries: u64) -> Goal {
         Goal { text: excerpt(text, TEXT), state, reason: reason.map(|reason| excerpt(reason, TEXT)), tries }
     }
 
@@ -57,7 +57,7 @@ impl Goal {
     }
 
     /// Whether the agent goes on by itself.
-    pub(crate) fn is_active(&self) -> bool {
+    pub fn is_active(&self) -> bool {
         self.state == GoalState::Active
     }
 
@@ -105,7 +105,7 @@ pub struct Cost {
 
 impl Cost {
     /// A cost; `None` if the amount is none that a session can have.
-    pub(crate) fn new(amount: f64, currency: &str) -> Option<Cost> {
+    pub fn new(amount: f64, currency: &str) -> Option<Cost> {
         let is_name = !currency.is_empty()
             && currency.len() <= CURRENCY
             && currency.bytes().all(|byte| byte.is_ascii_alphabetic());

@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use crate::events::observation::Phase;
-use crate::wire::wire_names;
+use crate::named::wire_names;
 
 /// The maximum bytes of a block. A longer one is recorded in parts, so that memory stays bounded.
 pub const MAX_BLOCK: usize = 64 * 1024;

@@ -16,8 +16,8 @@ use super::git::{GitKind, GitOperation};
 use super::observation::{Observation, Payload, Type};
 use crate::list::change::{Change, ChangeKind};
 use crate::list::item::{Item, Status};
+use crate::named::{sparse, wire_names};
 use crate::text::beginning;
-use crate::wire::{sparse, wire_names};
 
 /// The longest prompt that is kept, in bytes, and the longest once the newer ones take [`MOST_PROMPTS`] bytes. The
 /// journal has more of it.

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use crate::events::observation::Observation;
 use crate::events::payload::{AgentsWork, Call, Fields, FileEntry, Used};
 use crate::events::turns::Turns;
-use crate::wire::{sparse, wire_names};
+use crate::named::{sparse, wire_names};
 
 wire_names! {
     /// How a call ended.
@@ -422,7 +422,7 @@ impl WorkSums {
 }
 
 /// Whether TOOL runs a command.
-pub(crate) fn is_shell(tool: &str) -> bool {
+pub fn is_shell(tool: &str) -> bool {
     SHELLS.contains(&tool)
 }
 

@@ -17,10 +17,10 @@ use super::line::{Lines, decode_as, encode, format_of};
 use crate::events::Millis;
 use crate::fault::may_panic_here;
 use crate::file;
+use crate::named::wire_names;
 use crate::thread::Thread;
 use crate::thread::record::{FORMAT, Record};
 use crate::thread::revision::Revision;
-use crate::wire::wire_names;
 
 wire_names! {
     /// When a record counts as saved.

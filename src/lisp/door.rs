@@ -1,25 +1,23 @@
 //! Lisp functions for the socket that agents' programs connect to.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use emacs::{Env, Result, Value, defun};
 use serde::Serialize;
 
-use super::hub::with_hub;
+use super::feed::{tell, tell_machine};
 use super::ser::{Sparse, Symbol};
-use super::{border, read, serialized};
+use super::{border, read, serialized, with_module};
 use crate::error::{Error, Problem};
-use crate::hub::door::{ConnectionId, Door, Event, Settings, State};
-use crate::hub::pipe::Command;
 use crate::pid;
-use crate::protocol::{Answer, Bye, Call, Cancel, Decision, Hello, Message, SessionActivity, Welcome};
+use crate::wire::program::{Command, ConnectionId, DoorEvent, DoorState, Opening};
+use crate::wire::socket::{Answer, Bye, Call, Cancel, Decision, Hello, Message, SessionActivity, Welcome};
 
 /// Open the socket FILE for agents' programs, which are told of EMACS and PROCESS.
 ///
-/// FILE and EMACS, a version, are strings, PROCESS is a process id.  The hub must run.  If another Emacs
-/// has the socket, this one takes over when that ends.  CODEX is a list of the folders of Codex whose
-/// questions come in by it, too.  Signal `todo-write-error' if the socket cannot be
-/// opened safely.
+/// FILE and EMACS, a version, are strings, PROCESS is a process id.  If another Emacs has the socket, this
+/// one takes over when that ends.  CODEX is a list of the folders of Codex whose questions come in by it,
+/// too.  A message of type `state' says what became of it.
 #[defun]
 fn door_open<'e>(
     env: &'e Env,
@@ -29,61 +27,40 @@ fn door_open<'e>(
     codex: Value<'e>,
 ) -> Result<Value<'e>> {
     border(env, || {
-        let file = read::text("file", file)?;
         let welcome = Welcome {
             version: env!("CARGO_PKG_VERSION").into(),
             emacs: Some(read::text("version", emacs)?),
             process: Some(read::whole_number("process", process)?),
             ..Welcome::default()
         };
-        let folders = read::texts("codex", codex)?.into_iter().map(PathBuf::from).collect();
-        let settings = Settings { codex: folders, ..Settings::new(Path::new(&file), welcome) };
-        let opened = with_hub(|hub| hub.open_door(settings));
-        Ok(opened.unwrap_or(Ok(())).map_err(Error::Door)?)
+        let socket = Some(PathBuf::from(read::text("file", file)?));
+        let codex = Some(read::texts("codex", codex)?.into_iter().map(PathBuf::from).collect());
+        tell(env, Command::Door(Some(Opening { welcome, socket, codex })))
     })
 }
 
 /// Close the socket and its connections.
 #[defun]
 fn door_close(env: &Env) -> Result<Value<'_>> {
-    border(env, || Ok(with_hub(|hub| hub.close_door())))
+    border(env, || {
+        with_module(|module| module.followed.door = None);
+        tell(env, Command::Door(None))
+    })
 }
 
-/// Return whom agents' programs reach, a plist, or nil if the socket is closed.
+/// Return whom agents' programs reach, a plist, or nil if the socket is closed or about to be opened.
 ///
 /// `:state' is `open' for this Emacs, `client' for another one, whose process id is `:process' or nil, or
 /// `failed', for the reason `:text'.
 #[defun]
 fn door_state(env: &Env) -> Result<Value<'_>> {
-    serialized(env, || Ok(with_door(Door::state).map(|state| Sparse(ShownState::from(state)))))
-}
-
-/// Return what happened next at the socket, a plist, or nil.
-///
-/// HERE non-nil leaves out what happened at those of other machines, which take turns with this one.
-///
-/// `:type' is one of
-/// - `hello', `call', `cancel', `activity' and `bye': the program of `:connection', a number, said that.
-///   The other keys are the fields of doc/protocol.md.  `:arguments' is JSON text, `:roles' a list of
-///   strings, everything else a string, a number or t.  In place of `:pidDomain', `:elsewhere' is t if the
-///   process id is that of another container.
-/// - `closed': that connection has closed.
-/// - `outdated': a program is of another version, and must be set up again.
-/// - `state': it changed by itself; `:state', `:process' and `:text' are as for `todo-write-dyn--door-state'.
-///
-/// `:machine' is the name of the machine where it happened, absent for this one; connections are numbered on
-/// each machine.  Each call must be answered by `todo-write-dyn--door-answer', unless it is cancelled or its
-/// connection closes.
-#[defun]
-fn door_take<'e>(env: &'e Env, here: Value<'e>) -> Result<Value<'e>> {
     serialized(env, || {
-        let is_here = here.is_not_nil();
-        let taken = with_hub(|hub| hub.take_call(is_here)).flatten();
-        Ok(taken.map(|(machine, event)| Sparse(ShownEvent::of(machine, event))))
+        let state = with_module(|module| module.followed.door.clone());
+        Ok(state.map(|state| Sparse(ShownState::from(state))))
     })
 }
 
-/// Answer CALL, a number, of CONNECTION on MACHINE with TEXT; return nil if nobody waits for that.
+/// Answer CALL, a number, of CONNECTION on MACHINE with TEXT.
 ///
 /// MACHINE is nil for this one.  OK is nil for an error.  DECISION is a decision of doc/protocol.md as
 /// JSON text, or nil.
@@ -106,38 +83,19 @@ fn door_answer<'e>(
             text: read::text("text", text)?,
             decision: read::optional("decision", decision, decision_of)?,
         };
-        let told = match machine {
-            None => with_door(|door| door.answer(id, answer)),
-            Some(machine) => with_hub(|hub| hub.tell_machine(&machine, &Command::Answer(id, answer))),
-        };
-        Ok(told.unwrap_or(false))
+        tell_machine(env, machine, Command::Answer(id, answer))
     })
 }
 
-/// Return non-nil if CONNECTION, of this machine, is open.
-#[defun]
-fn door_live_p<'e>(env: &'e Env, connection: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
-        let id = read::whole_number("connection", connection)?;
-        Ok(with_door(|door| door.is_live(id)).unwrap_or(false))
-    })
-}
-
-/// Let the hook of SESSION on MACHINE ask this Emacs if ON is non-nil; else do not.
+/// Say whether there is something to tell the agent of SESSION on MACHINE.
 ///
-/// SESSION is an id, and MACHINE nil for this one.  An empty file beside the socket tells the hook.
+/// SESSION is an id, and MACHINE nil for this one.  While ON is non-nil, this Emacs gets the calls of the
+/// session's hook; else the socket answers them by itself.
 #[defun]
 fn door_tell<'e>(env: &'e Env, machine: Value<'e>, session: Value<'e>, on: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let machine = read::optional("machine", machine, read::text)?;
-        let (session, on) = (read::text("session", session)?, on.is_not_nil());
-        match machine {
-            None => with_door(|door| door.tell(&session, on)),
-            Some(machine) => {
-                with_hub(|hub| hub.tell_machine(&machine, &Command::Tell(session, on))).map(|_| ())
-            }
-        };
-        Ok(())
+        tell_machine(env, machine, Command::Tell(read::text("session", session)?, on.is_not_nil()))
     })
 }
 
@@ -148,18 +106,8 @@ fn door_tell<'e>(env: &'e Env, machine: Value<'e>, session: Value<'e>, on: Value
 fn door_ring<'e>(env: &'e Env, machine: Value<'e>, session: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let machine = read::optional("machine", machine, read::text)?;
-        let session = read::text("session", session)?;
-        match machine {
-            None => with_door(|door| door.ring(&session)),
-            Some(machine) => with_hub(|hub| hub.tell_machine(&machine, &Command::Ring(session))).map(|_| ()),
-        };
-        Ok(())
+        tell_machine(env, machine, Command::Ring(read::text("session", session)?))
     })
-}
-
-/// Runs `work` on the door, if it is open.
-fn with_door<T>(work: impl FnOnce(&Door) -> T) -> Option<T> {
-    with_hub(|hub| hub.door().map(work)).flatten()
 }
 
 fn decision_of(what: &str, value: Value<'_>) -> Result<Decision> {
@@ -170,7 +118,7 @@ fn decision_of(what: &str, value: Value<'_>) -> Result<Decision> {
 
 /// What happened at a socket.
 #[derive(Serialize)]
-struct ShownEvent {
+pub(super) struct ShownEvent {
     r#type: Symbol<&'static str>,
     machine: Option<String>,
     connection: Option<ConnectionId>,
@@ -199,15 +147,15 @@ enum Fields {
 }
 
 impl ShownEvent {
-    fn of(machine: Option<String>, event: Event) -> ShownEvent {
+    pub(super) fn of(machine: Option<String>, event: DoorEvent) -> ShownEvent {
         let (r#type, connection, fields) = match event {
-            Event::Message(connection, message) => {
+            DoorEvent::Message(connection, message) => {
                 let (r#type, fields) = said(message);
                 (r#type, Some(connection), fields)
             }
-            Event::Closed(connection) => ("closed", Some(connection), None),
-            Event::Outdated => ("outdated", None, None),
-            Event::State(state) => ("state", None, Some(Fields::State(state.into()))),
+            DoorEvent::Closed(connection) => ("closed", Some(connection), None),
+            DoorEvent::Outdated => ("outdated", None, None),
+            DoorEvent::State(state) => ("state", None, Some(Fields::State(state.into()))),
         };
         ShownEvent { r#type: Symbol(r#type), machine, connection, fields }
     }
@@ -240,12 +188,14 @@ struct ShownState {
     text: Option<String>,
 }
 
-impl From<State> for ShownState {
-    fn from(state: State) -> ShownState {
+impl From<DoorState> for ShownState {
+    fn from(state: DoorState) -> ShownState {
         match state {
-            State::Open => ShownState { state: Symbol("open"), process: None, text: None },
-            State::Client(process) => ShownState { state: Symbol("client"), process, text: None },
-            State::Failed(text) => ShownState { state: Symbol("failed"), process: None, text: Some(text) },
+            DoorState::Open => ShownState { state: Symbol("open"), process: None, text: None },
+            DoorState::Client(process) => ShownState { state: Symbol("client"), process, text: None },
+            DoorState::Failed(text) => {
+                ShownState { state: Symbol("failed"), process: None, text: Some(text) }
+            }
         }
     }
 }

@@ -7,12 +7,11 @@ use emacs::{Env, Result, Value, defun};
 use serde::Deserialize;
 
 use super::border;
-use super::hub::with_hub;
+use super::feed::tell;
 use super::read::{self, wrong};
-use crate::agents::Agent;
-use crate::agents::recorder::Machine;
-use crate::hub::{Connection, Scope, pipe};
-use crate::protocol::Welcome;
+use crate::wire::event::Agent;
+use crate::wire::program::{Command, Connection, Machine, Opening, SILENCE};
+use crate::wire::socket::Welcome;
 
 /// A machine as Lisp describes it.
 #[derive(Deserialize)]
@@ -24,7 +23,6 @@ struct Given {
     id: String,
     who: String,
     homes: Option<Vec<(Agent, PathBuf)>>,
-    project: Option<Vec<PathBuf>>,
     door: Option<Welcome>,
 }
 
@@ -46,10 +44,9 @@ impl From<Given> for Connection {
             environment: variables(given.environment.unwrap_or_default()),
             id: given.id,
             name: given.who,
-            silence: pipe::SILENCE,
-            homes: given.homes.unwrap_or_default(),
-            scope: Scope { project: given.project.unwrap_or_default(), is_all: true },
-            door: given.door,
+            silence: SILENCE,
+            homes: given.homes,
+            door: given.door.map(|welcome| Opening { welcome, ..Opening::default() }),
         }
     }
 }
@@ -60,38 +57,19 @@ impl From<Given> for Connection {
 /// names of its files begin with; `:command', a list of the program, an absolute name, and its arguments;
 /// `:environment', a list like `process-environment', with all that the program gets; `:id', a string
 /// that no other Emacs has, and `:who', this Emacs for a person; `:homes', a list of vectors [AGENT
-/// FOLDER] in place of the usual folders there, or nil; `:project', the names there of the root of a project, or
-/// nil; `:door', nil or what programs there are told of this Emacs, a plist `:version :emacs :process'.
-/// Return nil if that is done, else the reason, a string.
+/// FOLDER] in place of the usual folders there, or nil; `:door', nil or what programs there are told of this Emacs, a plist `:version :emacs :process'.
 #[defun]
 fn hub_connect<'e>(env: &'e Env, machine: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         const EXPECTED: &str = "a plist that describes a machine";
         let given: Given = serde_json::from_value(read::json("machine", machine)?)
             .map_err(|error| wrong("machine", machine, &format!("{EXPECTED} ({error})")))?;
-        let connected = with_hub(|hub| hub.connect(given.into()));
-        Ok(connected.and_then(|connected| connected.err()).map(|error| error.to_string()))
+        tell(env, Command::Connect(Box::new(given.into())))
     })
 }
 
 /// End the connection to the machine NAME, and following its sessions.
 #[defun]
 fn hub_disconnect<'e>(env: &'e Env, name: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
-        let name = read::text("machine", name)?;
-        Ok(with_hub(|hub| hub.disconnect(&name)))
-    })
-}
-
-/// Describe the newest sessions on the machine NAME.
-///
-/// PROJECT is a list of the names there of a project's root.  Return the `:round' of the answer.
-#[defun]
-fn hub_choose_there<'e>(env: &'e Env, name: Value<'e>, project: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
-        let name = read::text("machine", name)?;
-        let project = read::texts("project", project)?.into_iter().map(PathBuf::from).collect();
-        let scope = Scope { project, is_all: false };
-        Ok(with_hub(|hub| hub.choose_there(&name, scope)).and_then(|round| i64::try_from(round).ok()))
-    })
+    border(env, || tell(env, Command::Disconnect(read::text("machine", name)?)))
 }

@@ -15,10 +15,9 @@ mod diffs;
 mod door;
 #[cfg(feature = "panic-injection")]
 mod faults;
+mod feed;
 mod files;
-mod hub;
 mod items;
-#[cfg(unix)]
 mod machines;
 mod names;
 mod news;
@@ -33,7 +32,6 @@ mod sessions;
 mod shown;
 mod streams;
 mod threads;
-mod transcripts;
 mod work;
 
 use std::any::Any;
@@ -50,7 +48,6 @@ use once_cell::sync::Lazy;
 use serde::Serialize;
 use serde_json::Map;
 
-use crate::agents::reports::Table;
 use crate::error::Error;
 use crate::events::policy::Policy;
 use crate::events::{Millis, millis_of};
@@ -59,7 +56,9 @@ use crate::journal::Durability;
 use crate::journal::plan::Plan;
 use crate::journal::store::{Storage, Store};
 use crate::list::input::{Options, SeveralInProgress};
+use crate::reports::Table;
 use crate::thread::{State, Thread};
+use crate::wire::program::Command;
 use read::wrong;
 
 emacs::plugin_is_GPL_compatible!();
@@ -105,7 +104,7 @@ struct Module {
     /// The same of other folders.
     others: HashMap<Option<PathBuf>, (Store, Table)>,
     /// The sessions that are followed.
-    followed: hub::Followed,
+    followed: feed::Followed,
 }
 
 impl Module {
@@ -120,12 +119,7 @@ impl Module {
             self.others.insert(last, before);
         }
         self.store.set_storage(storage);
-        if let Some(hub) = &self.followed.hub {
-            hub.set(|options| {
-                options.policy.clone_from(&self.settings.policy);
-                options.input = self.settings.input;
-            });
-        }
+        self.tell(&Command::Set(self.settings_there()));
     }
 
     /// Restores what a panic left half changed.

@@ -1,4 +1,4 @@
-//! What the hub tells, as `todo-write-dyn--hub-take' returns it.
+//! What the program tells, as `todo-write-dyn--feed' returns it.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -6,16 +6,16 @@ use std::time::SystemTime;
 use emacs::{Env, Result, Value};
 use serde::Serialize;
 
-use super::hub::Report;
+use super::door::ShownEvent;
+use super::feed::Told;
 use super::items::ShownItem;
 use super::reports::Changed;
 use super::ser::{self, Sparse, Symbol};
 use super::shown::{self, ShownChanges, ShownOutcome, ShownSummary};
 use super::threads::summary_of;
-use super::transcripts::ShownDescription;
-use crate::agents::claude::process_files::Process;
-use crate::agents::recorder::ThreadUpdate;
-use crate::hub::{Choice, ConnectionState, Found, Message, SessionId};
+use crate::recorder::ThreadUpdate;
+use crate::wire::event::Agent;
+use crate::wire::program::{Choice, ConnectionState, Description, Found, Message, Process, SessionId};
 
 /// News, by kind.
 #[derive(Serialize)]
@@ -86,7 +86,9 @@ enum News<'n> {
         missing: bool,
         changes: Vec<Changed>,
     },
-    Door {},
+    Refused {
+        reason: String,
+    },
 }
 
 /// The update of a thread.
@@ -98,20 +100,19 @@ struct ShownUpdate<'u> {
 
 /// A transcript of a main agent.
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct ShownFound {
     file: String,
     time: f64,
-    of_project: bool,
-    has_processes: bool,
     begun: Option<u64>,
 }
 
 /// A session to choose.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct ShownChoice {
-    #[serde(flatten)]
-    found: ShownFound,
+    file: String,
+    time: f64,
+    of_project: bool,
     description: ShownDescription,
 }
 
@@ -127,11 +128,18 @@ struct ShownProcess {
     waiting_for: Option<String>,
 }
 
-/// The plist of a report.
-pub(super) fn to_lisp(env: &Env, report: Report) -> Result<Value<'_>> {
+/// The plist of what is told.
+pub(super) fn to_lisp(env: &Env, told: Told) -> Result<Value<'_>> {
     let updates;
-    let news = match report {
-        Report::Read(session, applied, warnings, changes) => {
+    let news = match told {
+        Told::Other(Message::Door(event), _) => {
+            return ser::to_lisp(env, &Sparse(ShownEvent::of(None, event)));
+        }
+        Told::Other(Message::DoorThere(machine, event), _) => {
+            return ser::to_lisp(env, &Sparse(ShownEvent::of(Some(machine), event)));
+        }
+        Told::Refused(reason) => News::Refused { reason },
+        Told::Read(session, applied, warnings, changes) => {
             updates = applied.updates;
             News::Read {
                 session,
@@ -143,11 +151,11 @@ pub(super) fn to_lisp(env: &Env, report: Report) -> Result<Value<'_>> {
                 warnings,
             }
         }
-        Report::Progress(session, thread, percent) => News::Progress { session, thread, percent },
-        Report::Processes(live, changes) => {
+        Told::Progress(session, thread, percent) => News::Progress { session, thread, percent },
+        Told::Processes(live, changes) => {
             News::Processes { changes, processes: live.into_iter().map(ShownProcess::from).collect() }
         }
-        Report::Other(message, changes) => of_message(message, changes),
+        Told::Other(message, changes) => of_message(message, changes),
     };
     ser::to_lisp(env, &news)
 }
@@ -180,8 +188,8 @@ fn of_message(message: Message, changes: Vec<Changed>) -> News<'static> {
             missing: is_missing,
             changes,
         },
-        Message::Door(_) | Message::DoorThere(..) => News::Door {},
-        // These are applied and noted before.
+        // These are applied and noted before, and sockets have news of their own.
+        Message::Door(_) | Message::DoorThere(..) => News::Broken { root: String::new() },
         Message::Events(session, _) => News::Progress { session, thread: None, percent: None },
         Message::Processes { .. } => News::Processes { changes, processes: Vec::new() },
     }
@@ -205,19 +213,18 @@ fn shown_update<'u>(env: &Env, update: &'u ThreadUpdate) -> Result<ShownUpdate<'
 
 impl From<&Found> for ShownFound {
     fn from(found: &Found) -> ShownFound {
-        ShownFound {
-            file: name(&found.path),
-            time: seconds(found.modified),
-            of_project: found.is_of_project,
-            has_processes: found.has_processes,
-            begun: found.begun,
-        }
+        ShownFound { file: name(&found.path), time: seconds(found.modified), begun: found.begun }
     }
 }
 
 impl From<Choice> for ShownChoice {
     fn from(choice: Choice) -> ShownChoice {
-        ShownChoice { found: (&choice.found).into(), description: choice.description.into() }
+        ShownChoice {
+            file: name(&choice.path),
+            time: seconds(choice.modified),
+            of_project: choice.is_of_project,
+            description: choice.description.into(),
+        }
     }
 }
 
@@ -231,5 +238,19 @@ impl From<Process> for ShownProcess {
             status: process.status,
             waiting_for: process.needs.or(process.waiting_for),
         }
+    }
+}
+
+/// What is said of a session.
+#[derive(Serialize)]
+struct ShownDescription {
+    host: Agent,
+    folder: Option<String>,
+    title: Option<String>,
+}
+
+impl From<Description> for ShownDescription {
+    fn from(found: Description) -> ShownDescription {
+        ShownDescription { host: found.agent, folder: found.folder, title: found.title }
     }
 }

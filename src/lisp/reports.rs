@@ -7,8 +7,8 @@ use super::read::{self, Key, wrong};
 use super::ser::Symbol;
 use super::threads::{wake, with_thread};
 use super::{Module, now, serialized, with_module};
-use crate::agents::reports::{Decision, Doing, Report, Rest, Source, Weight, What};
 use crate::events::Millis;
+use crate::reports::{Decision, Doing, Report, Rest, Source, Weight, What};
 use crate::thread::activity::Ending;
 use crate::thread::{State, Thread};
 

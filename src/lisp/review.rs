@@ -4,11 +4,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use emacs::{Env, Result, Value, defun};
 use serde::Serialize;
 
-use super::files::ask_of;
 use super::read::{self, Key};
 use super::threads::{load, wake, with_thread};
 use super::work::{PartId, ShownWork, work_recorded};
@@ -23,6 +23,10 @@ use crate::file;
 use crate::text::path::has_method;
 
 emacs::use_functions! { car cdr }
+
+emacs::use_symbols! {
+    say_wait => "todo-write-core-say-wait"
+}
 
 /// See `todo-write-new'.
 #[defun]
@@ -272,13 +276,13 @@ fn net_files(env: &Env, thread: &Key, chosen: Chosen, project: &str) -> Result<V
     places.retain(|_, place| *place < files.len());
     let first = wanted.iter().map(|(number, _)| *number).min().unwrap_or(0);
     let changes = changes_of(places, &wanted, &work_recorded(env, thread, Part::Whole, first..u64::MAX)?);
-    let count = files.len();
+    let (count, begun) = (files.len(), Instant::now());
     let shown = files.into_iter().zip(changes).enumerate().map(|(done, (file, changes))| {
         let ChosenFile { path, until, items } = file;
         let at = Path::new(project).join(&path);
-        let (name, project) = (path.clone(), project.to_owned());
-        let net = move |path: &Path| net_of(path, &name, &project, &changes);
-        let (reason, patch) = match ask_of(env, at, Some(done * 100 / count), net)? {
+        // `C-g' ends it here.
+        env.call(say_wait, (begun.elapsed().as_secs_f64(), done * 100 / count))?;
+        let (reason, patch) = match net_of(&at, &path, project, &changes) {
             Net::Nothing => (None, String::new()),
             Net::Difference(patch) => (None, patch),
             Net::Patches(reason, patch) => (Some(reason.as_str()), patch),

@@ -1,17 +1,16 @@
-//! What the hub tells of the sessions that are followed, as reports about their agents.
+//! What the program tells of the sessions that are followed, as reports about their agents.
 
 use std::mem;
 use std::time::SystemTime;
 
-use super::hub::Followed;
+use super::feed::Followed;
 use super::reports::{Changed, waiting};
 use super::{Module, now};
-use crate::agents::claude::process_files::Process;
-use crate::agents::recorder::ThreadUpdate;
-use crate::agents::reports::{Background, Report, Rest, Source, Weight, What};
 use crate::events::{Millis, millis_of};
-use crate::hub::{ConnectionState, Message, SessionId};
+use crate::recorder::ThreadUpdate;
+use crate::reports::{Background, Report, Rest, Source, Weight, What};
 use crate::thread::activity::Ending;
+use crate::wire::program::{Command, ConnectionState, Message, Process, SessionId};
 
 /// What is known of a session that is followed beside its lines.
 #[derive(Debug, Default)]
@@ -100,7 +99,7 @@ fn word(process: &Process) -> (What, Option<String>, bool) {
 }
 
 impl Module {
-    /// Reports what a message of the hub tells of agents, before Lisp is told of it.
+    /// Reports what a message of the program tells of agents, before Lisp is told of it.
     pub(super) fn hear(&mut self, message: &Message) -> Vec<Changed> {
         match message {
             Message::Processes { .. } => {
@@ -140,14 +139,13 @@ impl Module {
 
     /// Has the process of a session looked for in whose lines something was asked since that was last done: it
     /// may have ended before the lines were read.
-    pub(super) fn look_for_process(&self, id: SessionId) {
+    pub(super) fn look_for_process(&mut self, id: SessionId) {
         let is_due = self.followed.followups.get(&id).is_some_and(|one| one.is_ready && !one.is_looked_for);
         if let Some(session) = is_due.then(|| self.followed.session(id)).flatten()
             && self.store.is_used(&session.key)
             && self.followed.process_of(&session).is_none()
-            && let Some(hub) = &self.followed.hub
         {
-            hub.check(id);
+            self.tell(&Command::Check(id));
         }
     }
 

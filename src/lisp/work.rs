@@ -18,9 +18,9 @@ use crate::events::work::{
     CommandWork, FileWork, Part, Tokens, Work, WorkSums, belongs, recorded_patches, runs_commands,
 };
 use crate::journal::segments::Span;
+use crate::named::is_default;
 use crate::thread::record::Record;
 use crate::thread::{Thread, first_line};
-use crate::wire::is_default;
 
 emacs::use_symbols! { outside whole_turn => "turn" }
 emacs::use_functions! { car cdr }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::list::item::Item;
-use crate::wire::wire_names;
+use crate::named::wire_names;
 
 /// The names of fields on the wire.
 pub(crate) type FieldNames = Vec<Cow<'static, str>>;

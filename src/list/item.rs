@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::wire::wire_names;
+use crate::named::wire_names;
 
 wire_names! {
     /// The status of an item.

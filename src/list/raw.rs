@@ -65,7 +65,7 @@ impl<'a> Raw<'a> {
     }
 
     /// The text, if it is one.
-    pub(crate) fn as_str(&self) -> Option<&str> {
+    pub fn as_str(&self) -> Option<&str> {
         match self {
             Raw::Text(text) => Some(text),
             _ => None,

@@ -13,7 +13,7 @@ const CONTEXT: usize = 3;
 pub const LARGEST: usize = 1024 * 1024;
 /// The largest number of lines between those, old and new, that are compared. `similar` bounds each of its
 /// searches, but their number grows with the texts.
-pub(crate) const MOST_LINES: usize = 20_000;
+pub const MOST_LINES: usize = 20_000;
 
 /// The difference of two texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub fn compare(old: &str, new: &str) -> TextChange {
 }
 
 /// Like [`compare`], but takes the lines from `left`, which several comparisons can share.
-pub(crate) fn compare_within(left: &mut usize, old: &str, new: &str) -> TextChange {
+pub fn compare_within(left: &mut usize, old: &str, new: &str) -> TextChange {
     let is_small = old.len().max(new.len()) <= LARGEST;
     let (old, new) = (lines(old), lines(new));
     let start = old.iter().zip(&new).take_while(|(old, new)| old == new).count();

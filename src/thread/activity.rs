@@ -6,7 +6,7 @@ use super::record::Record;
 use super::{State, Thread};
 use crate::events::Millis;
 pub use crate::events::turns::Ending;
-use crate::wire::wire_names;
+use crate::named::wire_names;
 
 /// Why a plan is paused if the Emacs that wrote it has ended.
 pub(crate) const PROCESS_ENDED: &str = "the session that wrote this list has ended";

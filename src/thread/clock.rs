@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::events::Millis;
 use crate::list::change::{Change, ChangeKind};
 use crate::list::item::{Item, Status};
-use crate::wire::is_default;
+use crate::named::is_default;
 
 /// The largest number of items that left the list and whose times are known.
 const MOST_FORMER: usize = 500;

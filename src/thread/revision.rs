@@ -9,7 +9,7 @@ use super::record::{Changes, serialize_changes};
 use crate::events::Millis;
 use crate::list::change::{Change, ChangeKind, apply, diff, mark_cancelled};
 use crate::list::item::{Author, Body, Item, List, Status};
-use crate::wire::wire_names;
+use crate::named::wire_names;
 
 wire_names! {
     /// What made a revision. `Lost` stands in for damaged records.

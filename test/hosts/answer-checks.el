@@ -83,11 +83,11 @@ The keywords are as in `answer-checks-with-claude'."
     (add-hook 'todo-write-events-functions #'answer-checks--note)
     (unwind-protect
         (progn
-          (when emacs (todo-write-mcp-mode))
+          (when emacs (todo-write-agents-mode))
           (claude-checks-run
            steps
            (lambda ()
-             (todo-write-follow-mode -1)
+             (if emacs (claude-checks-serve) (todo-write-agents-mode -1))
              (when plugin (answer-checks--install))
              (when repository (answer-checks--make-repository))
              (unless prompt (apply #'claude-checks-start arguments))
@@ -97,7 +97,7 @@ The keywords are as in `answer-checks-with-claude'."
            :settings (if plugin (and repository '(:bashEditDiffEnabled t))
                        (answer-checks--hooks (or program (todo-write-mcp-helper-program))))))
       (remove-hook 'todo-write-events-functions #'answer-checks--note)
-      (todo-write-mcp-mode -1))))
+      (todo-write-agents-mode -1))))
 
 (defun answer-checks--make-repository ()
   "Make the folder of Claude Code a repository with a commit."
@@ -614,9 +614,10 @@ It would begin PID again."
       (should (equal '(("Rake" . "completed")) (claude-checks-rows thread))))))
 
 (defun answer-checks--told-p (thread)
-  "Return non-nil if the hook of THREAD's session finds that there is news."
-  (file-exists-p (expand-file-name (concat "told/" (string-remove-prefix "claude:" thread))
-                                   (file-name-directory todo-write-socket))))
+  "Return non-nil if there is something to tell the agent of THREAD."
+  (and (or (todo-write-note--untold thread)
+           (todo-write-core-call todo-write-dyn--untold-edits thread))
+       (null todo-write-note--changed)))
 
 (ert-deftest answer-checks-the-agent-hears-of-edits-of-its-own-tasks ()
   (answer-checks-with-claude (list (list (claude-checks-create "Rake"))
@@ -624,7 +625,7 @@ It would begin PID again."
                                    (list (claude-checks-gate "two"))
                                    "Done.")
       (:plugin t :allowed ["Bash" "TaskCreate"])
-    (todo-write-follow-mode)
+    (claude-checks-follow)
     (claude-checks-wait "its list" (lambda () (equal '(("Rake" . "pending")) (claude-checks-rows))))
     (let ((thread (hosts-thread "claude")))
       (todo-write-edit thread 'add "Weed")

@@ -31,11 +31,10 @@
 `test-alarms' has the alarms of the mode line, `test-quiet' the time at
 which the last one ended, and `test-notes' the notifications."
   (todo-write-user-eval
-   '(progn (require 'term) (require 'todo-write-agents) (require 'todo-write-follow)
+   '(progn (require 'term) (require 'todo-write-agent) (require 'todo-write-follow)
            (require 'todo-write-mode-line) (require 'todo-write-notify))
    `(setq test-alarms nil test-quiet nil test-notes nil test-withdrawn nil
           todo-write-follow-agents ',agents
-          todo-write-follow-all t
           todo-write-notify-seconds 0.5
           todo-write-notify-function #'test-note)
    '(defun test-note (_thread title text)
@@ -58,7 +57,7 @@ which the last one ended, and `test-notes' the notifications."
                       (todo-write-agent-state agent)))
               (todo-write-agents)))
    '(add-variable-watcher 'todo-write-mode-line-string #'test-watch)
-   '(progn (todo-write-follow-mode) (todo-write-mode-line-mode) (todo-write-notify-mode))
+   '(progn (todo-write-agents-mode) (todo-write-mode-line-mode) (todo-write-notify-mode))
    t))
 
 (defun attention-checks--terminal (name folder environment &rest command)

@@ -15,7 +15,7 @@
 (require 'cl-lib)
 (require 'ert)
 (require 'hosts-helper)
-(require 'todo-write-agents)
+(require 'todo-write-agent)
 (require 'todo-write-attention)
 (require 'todo-write-follow)
 
@@ -134,6 +134,17 @@ subagent."
              (gethash "projects" settings))
     (write-region (json-serialize settings) nil file nil 'silent)))
 
+(defun claude-checks-serve ()
+  "Serve agents, and follow no sessions."
+  (todo-write-agents-mode -1)
+  (setq todo-write-follow-agents nil)
+  (todo-write-agents-mode))
+
+(defun claude-checks-follow ()
+  "Follow the sessions of Claude Code."
+  (setq todo-write-follow-agents `((claude . ,(expand-file-name ".claude" claude-checks-home))))
+  (todo-write-agents-mode))
+
 (cl-defun claude-checks-run (steps function &key prompt environment settings subagent)
   "Run Claude Code by STEPS, and call FUNCTION meanwhile.
 With PROMPT it works on that in print mode, else it runs in a terminal.
@@ -154,9 +165,9 @@ list of the steps of a subagent."
               claude-checks-process)
           (unwind-protect
               (progn (apply #'claude-checks-start (and prompt (list "-p" prompt)))
-                     (todo-write-follow-mode)
+                     (todo-write-agents-mode)
                      (funcall function))
-            (todo-write-follow-mode -1)
+            (todo-write-agents-mode -1)
             (claude-checks-stop)))))))
 
 (defun claude-checks-written ()
@@ -496,7 +507,6 @@ esac
 
 (ert-deftest claude-checks-commands-that-no-model-reads ()
   (let ((pond (file-name-as-directory (file-truename (make-temp-file "pond" t))))
-        (todo-write-follow-all t)
         session)
     (cl-flet ((shows (what &rest agent)
                 (claude-checks-wait
@@ -516,7 +526,7 @@ esac
                (shows "an answer" (cons 'done claude-checks-folder))
                (claude-checks-type "/model" (lambda () (equal "waiting" (claude-checks-own :status))))
                (should (equal "dialog open" (claude-checks-own :waitingFor)))
-               (todo-write-follow--search-again)
+               (todo-write-follow-search)
                (shows "its own dialog" (cons 'done claude-checks-folder))
                (claude-checks-press "\e" "waiting")
                (claude-checks-type (concat "/cd " pond)
@@ -529,7 +539,7 @@ esac
                (let ((cleared (claude-checks-own :sessionId)))
                  (claude-checks-type (concat "/resume " session)
                                      (lambda () (equal session (claude-checks-own :sessionId))))
-                 (todo-write-follow--search-again)
+                 (todo-write-follow-search)
                  ;; Threads search, and tell of it later.
                  (claude-checks-wait "the cleared one is gone"
                                      (lambda () (null (claude-checks--agent cleared)))))

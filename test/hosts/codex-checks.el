@@ -82,9 +82,9 @@
                codex-checks-process)
            (unwind-protect
                (progn (codex-checks-start "Plan the garden")
-                      (when codex-checks-follows (todo-write-follow-mode))
+                      (when codex-checks-follows (todo-write-agents-mode))
                       (funcall function))
-             (todo-write-follow-mode -1)
+             (todo-write-agents-mode -1)
              (codex-checks-stop))))))))
 
 ;;; Displayed plans

@@ -142,7 +142,7 @@ finish() {
 # Runs the checks in NAME-checks.el, which need only the agents, each in an Emacs of its own.
 run_checks() { # NAME...
   local name
-  [[ -e lisp/todo-write-mcp ]] || die "not built; run make mcp"
+  [[ -e lisp/todo-write-mcp ]] || die "not built; run make agents"
   # Emacs is in batch, where writing to a program that has left would kill it.
   trap '' PIPE
   if fetch_agents; then

@@ -137,9 +137,9 @@ restart."
                           (run-at-time 0 nil
                                        (lambda ()
                                          (todo-write-edit thread 'add "Weed")
-                                         (todo-write-mcp-mode -1)
-                                         (clrhash todo-write-program-all)
-                                         (todo-write-mcp-mode))))))
+                                         (todo-write-agents-mode -1)
+                                         (setq todo-write-socket-programs nil)
+                                         (todo-write-agents-mode))))))
             t)))
 
 (defun mcp-checks-plan (emacs thread folder)

@@ -28,12 +28,12 @@ OPTIONS is a list of arguments for `claude-checks-run'."
                            :args ["--socket" ,todo-write-socket]))))
        (unwind-protect
            (progn
-             (todo-write-mcp-mode)
+             (todo-write-agents-mode)
              (claude-checks-run ,steps (lambda ()
-                                         (todo-write-follow-mode -1)
+                                         (claude-checks-serve)
                                          ,@body)
                                 ,@options))
-         (todo-write-mcp-mode -1)))))
+         (todo-write-agents-mode -1)))))
 
 (defun mcp-seams-thread ()
   "Return the thread of Claude Code's current session, as its process file says."
@@ -194,10 +194,9 @@ OPTIONS is a list of arguments for `claude-checks-run'."
     (let ((thread (mcp-seams-thread)))
       (mcp-seams-shows "at work" thread 'active '(working) '("Rake" . "in_progress"))
       ;; Another Emacs forgets what this one knew, but for the journal.
-      (todo-write-mcp-mode -1)
-      (clrhash todo-write-program-all)
-      (claude-checks-wait "the end of the connection" (lambda () (null todo-write-socket--connections)))
-      (todo-write-mcp-mode)
+      (todo-write-agents-mode -1)
+      (setq todo-write-socket-programs nil)
+      (todo-write-agents-mode)
       (claude-checks-open "one")
       (mcp-seams-shows "after it" thread 'active '(working)
                        '("Rake" . "completed") '("Water" . "in_progress"))

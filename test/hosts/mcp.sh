@@ -4,7 +4,7 @@
 #
 #   test/hosts/mcp.sh
 #
-# `make build', `make mcp' and `bin/setup test' come first.
+# `make all' and `bin/setup test' come first.
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 run_checks mcp

@@ -17,7 +17,7 @@
 (require 'ert)
 (require 'hosts-helper)
 (require 'machine-helper)
-(require 'todo-write-agents)
+(require 'todo-write-agent)
 (require 'todo-write-mcp-helper)
 (require 'todo-write-mock-helper)
 (require 'todo-write-note)
@@ -136,7 +136,7 @@ EMACS and MCP are as in `opencode-checks-with'."
 EMACS and MCP are as in `opencode-checks-with'."
   (let* ((todo-write-socket (todo-write-socket-test-file))
          (todo-write-permission--calls nil)
-         (todo-write-program-all (make-hash-table :test #'equal))
+         (todo-write-socket-programs nil)
          (opencode-checks--asked nil)
          (opencode-checks--folder
           (file-name-as-directory (file-truename (make-temp-file "garden" t)))))
@@ -159,13 +159,13 @@ EMACS and MCP are as in `opencode-checks-with'."
                            (machine-helper-environment opencode-checks--home)
                          (hosts-environment opencode-checks--home)))))
           (unwind-protect
-              (progn (when emacs (todo-write-mcp-mode))
+              (progn (when emacs (todo-write-agents-mode))
                      (when machine-helper-name (machine-helper-connect))
                      (opencode-checks--start "--prompt" "Go on")
                      (funcall function))
             (remove-hook 'todo-write-events-functions #'opencode-checks--note)
             (opencode-checks--stop)
-            (todo-write-mcp-mode -1)))))))
+            (todo-write-agents-mode -1)))))))
 
 ;;; What is seen
 
@@ -427,9 +427,9 @@ The first start of a home takes a minute."
                               "All raked.")
       ()
     (opencode-checks--request "\\`bash: touch raked")
-    (todo-write-mcp-mode -1)
+    (todo-write-agents-mode -1)
     (opencode-checks--wait "its end" (lambda () (null (todo-write-requests))))
-    (todo-write-mcp-mode)
+    (todo-write-agents-mode)
     (hosts-answer (opencode-checks--request "\\`bash: touch raked") 'allow)
     (opencode-checks--exists "raked")
     (opencode-checks--is nil)
@@ -442,7 +442,7 @@ The first start of a home takes a minute."
       (:emacs nil)
     (opencode-checks--wait "the dialog" (lambda ()
                                           (string-search "Permission" (opencode-checks--written))))
-    (todo-write-mcp-mode)
+    (todo-write-agents-mode)
     (hosts-answer (opencode-checks--request "\\`bash: touch raked") 'allow)
     (opencode-checks--exists "raked")
     (opencode-checks--is nil)
@@ -490,7 +490,7 @@ The first start of a home takes a minute."
             (opencode-checks--press
              "\C-c" (lambda () (not (process-live-p opencode-checks--process))))
             (opencode-checks--wait "the goodbye"
-                                   (lambda () (zerop (hash-table-count todo-write-program-all))))
+                                   (lambda () (null (seq-mapcat #'todo-write-socket-program-sessions todo-write-socket-programs))))
             (should-not broken))
         (advice-remove 'todo-write-mcp--break note)))))
 

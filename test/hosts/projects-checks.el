@@ -44,17 +44,8 @@
             (worktree (projects-checks--repository))
             (name (file-name-nondirectory (directory-file-name root)))
             (label (format "%s/%s-pond" name name)))
-       ;; The mode follows the root's sessions only.
-       (todo-write-follow-mode)
        (let ((claude-checks-folder worktree))
          (claude-checks-start "-p" "Dig the pond"))
-       (claude-checks-wait "its plan" (lambda () (= 2 (length (claude-checks-own-json "tasks")))))
-       (setq todo-write-follow--searched nil)
-       (todo-write-follow--search-again)
-       (claude-checks-wait "a search" (lambda () todo-write-follow--searched))
-       (should-not (hosts-thread "claude"))
-       (let ((default-directory worktree))
-         (todo-write-follow-mode))
        (apply #'claude-checks-shows "the worktree's plan" '(active working) seams-checks-rows)
        (should (equal worktree (projects-checks--project)))
        ;; Git is asked for the repository in the background.
@@ -65,7 +56,7 @@
    seams-checks-one
    (lambda ()
      (projects-checks--repository)
-     (todo-write-follow-mode)
+     (todo-write-agents-mode)
      (let ((beds (expand-file-name "beds/" claude-checks-folder)))
        (make-directory beds)
        (let ((claude-checks-folder beds))
@@ -134,7 +125,7 @@
             (cons (concat "CLAUDE_CONFIG_DIR=" folder) claude-checks-environment)))
       (copy-directory (expand-file-name ".claude" claude-checks-home) folder)
       (copy-file (expand-file-name ".claude.json" claude-checks-home) (concat folder "/"))
-      (todo-write-follow-mode)
+      (todo-write-agents-mode)
       (claude-checks-start "-p" "Plan the garden")
       (claude-checks-wait
        "thoughts and calls of its transcript"
@@ -145,7 +136,7 @@
   (let ((todo-write-socket (todo-write-socket-test-file)))
     (unwind-protect
         (progn
-          (todo-write-mcp-mode)
+          (todo-write-agents-mode)
           (let ((codex-checks-settings
                  (list "-c" (format "mcp_servers.todo-write={command=%S,args=[\"--socket\",%S],default_tools_approval_mode=\"approve\"}"
                                     (todo-write-mcp-helper-program) todo-write-socket))))
@@ -155,13 +146,13 @@
                          :arguments (todo-write-test-todos '("Rake" "in_progress")))
                    (list :text "The garden is planned."))
              (lambda ()
-               (todo-write-follow-mode -1)
+               (claude-checks-serve)
                (codex-checks-start "Plan the pond")
                (todo-write-test-wait
                 (lambda () (and (hosts-thread "codex")
                                 (equal "Plan the pond"
                                        (projects-checks--title (hosts-thread "codex"))))))))))
-      (todo-write-mcp-mode -1))))
+      (todo-write-agents-mode -1))))
 
 (provide 'projects-checks)
 ;;; projects-checks.el ends here

@@ -184,12 +184,12 @@ Claude Code does not resume one that was killed before it had any."
 
 (defun random-checks-act-restart-emacs (_agent)
   "Restart the user's Emacs."
-  (todo-write-follow-mode -1)
+  (todo-write-agents-mode -1)
   ;; This process still holds the journals, so the new store has copies.
   (let ((folder (make-temp-file "todo-write-test" t)))
     (copy-directory todo-write-directory (file-name-as-directory folder) nil nil t)
     (setq todo-write-directory folder))
-  (todo-write-follow-mode))
+  (todo-write-agents-mode))
 
 (defconst random-checks--acts
   '((random-checks-act-prompt . 8) (random-checks-act-clear . 2) (random-checks-act-kill . 1)
@@ -273,7 +273,6 @@ Of many sessions, some that are at rest have left memory."
          (claude-checks-folder (file-name-as-directory
                                 (file-truename (make-temp-file "garden" t))))
          (default-directory claude-checks-folder)
-         (todo-write-follow-all t)
          (todo-write-follow-agents `((claude . ,(expand-file-name ".claude" claude-checks-home))))
          (script (todo-write-mock-script
                   (append random-checks-answers
@@ -294,14 +293,14 @@ Of many sessions, some that are at rest have left memory."
               claude-checks-process)
           (unwind-protect
               (progn
-                (todo-write-follow-mode)
+                (todo-write-agents-mode)
                 (while (< (float-time) end)
                   (random-checks-act)
                   (when (= 0 (random 2)) (random-checks-quiet)))
                 (random-checks-quiet))
             (message "%d acts, %d quiet points" (length random-checks-acts)
                      random-checks-points)
-            (todo-write-follow-mode -1)
+            (todo-write-agents-mode -1)
             (dolist (agent (random-checks-running))
               (delete-process (random-checks-agent-process agent)))))))))
 

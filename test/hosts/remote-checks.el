@@ -74,7 +74,7 @@ WHAT says in words what both tell."
 (defun remote-checks--hooks ()
   "Return settings of Claude Code with the hooks of the plugin."
   (with-temp-buffer
-    (insert-file-contents (todo-write-mcp-helper-file "mcp/plugin/todo-write/hooks/hooks.json"))
+    (insert-file-contents (todo-write-mcp-helper-file "agents/plugin/todo-write/hooks/hooks.json"))
     (while (search-forward "${CLAUDE_PLUGIN_ROOT}/" nil t)
       (replace-match (remote-file ".todo-write/bin/") t t))
     (goto-char (point-min))

@@ -5,10 +5,10 @@
 #   test/hosts/remote.sh
 #
 # It needs root, since it adds the account and removes it afterwards, and the OpenSSH server of the
-# distribution.  lib.sh says how agents run.  `make build', `make mcp' and `bin/setup test' come first.
+# distribution.  lib.sh says how agents run.  `make all' and `bin/setup test' come first.
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-[[ -e lisp/todo-write-mcp ]] || die "not built; run make mcp"
+[[ -e lisp/todo-write-mcp ]] || die "not built; run make agents"
 # The other checks that they load have scripts of their own.
 export MATCH=${MATCH:-^remote-}
 

@@ -26,7 +26,7 @@
   (review-helper--eval
    '(require 'todo-write-follow) '(require 'todo-write-review)
    `(setq todo-write-follow-agents ',todo-write-follow-agents)
-   '(todo-write-follow-mode) t))
+   '(todo-write-agents-mode) t))
 
 (defun review-helper--eval (&rest forms)
   "Return the value of FORMS in the user's Emacs."

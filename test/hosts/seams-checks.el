@@ -46,12 +46,12 @@
   (claude-checks-run
    seams-checks-one
    (lambda ()
-     (todo-write-follow-mode -1)
+     (todo-write-agents-mode -1)
      (claude-checks-wait "the plan" (lambda () (= 2 (length (claude-checks-own-json "tasks")))))
      (claude-checks-wait "its work" (lambda () (equal "busy" (claude-checks-own :status))))
      (signal-process (claude-checks-own :pid) 'kill)
      (claude-checks-ends)
-     (todo-write-follow-mode)
+     (todo-write-agents-mode)
      (seams-checks-ends "its end" '(paused killed "killed"))
      (should-not (todo-write-activity (hosts-thread "claude")))
      (should (string-match-p "✗ stopped .* 0/2 (killed)" (seams-checks-row))))
@@ -158,38 +158,20 @@
                    (directory-files-recursively folder "\\.jsonl\\'")))))
 
 (ert-deftest seams-checks-a-new-session-shows-without-a-regular-look ()
-  (dolist (todo-write-follow-all '(nil t))
-    (claude-checks-run
-     seams-checks-one
-     (lambda ()
-       (let ((todo-write-follow-interval 1000) begun)
-         (claude-checks-wait-for "? for shortcuts")
-         (todo-write-follow-mode)
-         (claude-checks-type "Plan the garden"
-                             (lambda ()
-                               (setq begun (and (seams-checks-begun-p) (float-time)))))
-         (claude-checks-wait "the session" (lambda ()
-                                             ;; This handles file notifications.
-                                             (read-event nil nil 0.01)
-                                             (hosts-thread "claude")))
-         (message "Shown %.2f s after its first prompt, %s" (- (float-time) begun)
-                  (if todo-write-follow-all "follow-all" "the default")))))))
-
-(ert-deftest seams-checks-follow-all-shows-what-is-live ()
-  (let ((todo-write-follow-all t))
-    (claude-checks-run
-     seams-checks-one
-     (lambda ()
-       (apply #'claude-checks-shows "the gate" '(active working) seams-checks-rows)
-       (todo-write-follow-mode -1)
-       (signal-process (claude-checks-own :pid) 'int)
-       (claude-checks-ends)
-       (todo-write-forget (hosts-thread "claude"))
-       (todo-write-follow-mode)
-       (should-not (hosts-thread "claude")))
-     :prompt "Plan the garden")))
-
-;;; Two tools in one session
+  (claude-checks-run
+   seams-checks-one
+   (lambda ()
+     (let ((todo-write-follow-interval 1000) begun)
+       (claude-checks-wait-for "? for shortcuts")
+       (todo-write-agents-mode)
+       (claude-checks-type "Plan the garden"
+                           (lambda ()
+                             (setq begun (and (seams-checks-begun-p) (float-time)))))
+       (claude-checks-wait "the session" (lambda ()
+                                           ;; This handles file notifications.
+                                           (read-event nil nil 0.01)
+                                           (hosts-thread "claude")))
+       (message "Shown %.2f s after its first prompt" (- (float-time) begun))))))
 
 (defun seams-checks-with-tool (steps socket function)
   "Run Claude Code by STEPS with the tool that reaches SOCKET; call FUNCTION."
@@ -242,7 +224,7 @@
   (let* ((folder (make-temp-file "socket" t))
          (todo-write-socket (expand-file-name "socket" folder)))
     (set-file-modes folder #o700)
-    (todo-write-mcp-mode)
+    (todo-write-agents-mode)
     (unwind-protect
         (seams-checks-with-tool
          seams-checks-both todo-write-socket
@@ -250,7 +232,7 @@
            (seams-checks-see-both)
            (should (equal "Plan the garden"
                           (plist-get (todo-write-summary (hosts-thread "claude")) :title)))))
-      (todo-write-mcp-mode -1))))
+      (todo-write-agents-mode -1))))
 
 (provide 'seams-checks)
 ;;; seams-checks.el ends here

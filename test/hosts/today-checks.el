@@ -136,6 +136,9 @@ ID is that of an item, or (turn . N)."
      (todo-write-test-wait (lambda () (not (process-live-p claude-checks-process)))
                            #'claude-checks-written)
      (claude-checks-ends)
+     ;; It has no list, and no user looks at it: it is shown once the user asks for it.
+     (todo-write-follow (car (directory-files-recursively
+                              (expand-file-name ".claude/projects" claude-checks-home) "jsonl\\'")))
      (todo-write-test-wait
       (lambda ()
         (when-let* ((thread (hosts-thread "claude")))
@@ -176,13 +179,13 @@ ID is that of an item, or (turn . N)."
      (lambda ()
        ;; This one began without the repository.
        (codex-checks-stop)
-       (todo-write-follow-mode -1)
+       (todo-write-agents-mode -1)
        (setq hosts-earlier-threads (todo-write-threads))
        (delete-directory (expand-file-name ".codex/sessions" codex-checks-home) t)
        (let ((default-directory codex-checks-folder))
          (today-checks--repository '("a.txt" . "one\ntwo\n\tthree\n")))
        (codex-checks-start "Plan the garden")
-       (todo-write-follow-mode)
+       (todo-write-agents-mode)
        (todo-write-test-wait (lambda () (hosts-thread "codex")))
        (codex-checks-says "All is done")
        (todo-write-test-wait
@@ -214,7 +217,7 @@ ID is that of an item, or (turn . N)."
        (answer-checks--call
         '("Never said.")
         (lambda ()
-          (todo-write-follow-mode)
+          (claude-checks-follow)
           (funcall function))
         :environment (list (concat "ANTHROPIC_BASE_URL=" url)))))))
 

@@ -149,19 +149,6 @@
     (should-not (todo-write-user-eval 'test-result))
     (should-not (file-exists-p "evil"))))
 
-(defun todo-write-answer-user--random-keys (appear answers)
-  "Type 2,000 random keys while requests appear, and check that none answers.
-APPEAR is called for new requests, and ANSWERS returns what agents got.
-No pause is long enough for a key to count."
-  (let ((keys "yAnN123t \rqoaybcdefgijklmnprsuvz"))
-    (dotimes (i 2000)
-      (when (= 0 (% i 40))
-        (funcall appear))
-      (process-send-string todo-write-user-process
-                           (string (aref keys (random (length keys)))))
-      (accept-process-output nil (/ (random 20) 1000.0)))
-    (should-not (funcall answers))))
-
 (ert-deftest todo-write-answer-two-thousand-random-keys-answer-nothing ()
   :tags '(:thorough)
   (todo-write-answer-user
@@ -172,9 +159,15 @@ No pause is long enough for a key to count."
         (dotimes (i 3)
           (test-ask (format "agent%d" i) (format "%d" (random 1000000))))
         (run-at-time 0 nil #'todo-write-answer)))
-    (todo-write-answer-user--random-keys
-     (lambda () (todo-write-user-eval '(test-appear)))
-     (lambda () (todo-write-user-eval 'test-answers)))))
+    ;; No pause is long enough for a key to count.
+    (let ((keys "yAnN123t \rqoaybcdefgijklmnprsuvz"))
+      (dotimes (i 2000)
+        (when (= 0 (% i 40))
+          (todo-write-user-eval '(test-appear)))
+        (process-send-string todo-write-user-process
+                             (string (aref keys (random (length keys)))))
+        (accept-process-output nil (/ (random 20) 1000.0))))
+    (should-not (todo-write-user-eval 'test-answers))))
 
 ;;; The same for each agent that asks by the socket
 
@@ -205,48 +198,23 @@ answer that allows always."
      `(setq todo-write-socket ,file
             todo-write-socket-codex-folders (list ,(expand-file-name "none" (file-name-directory file))))
      '(require 'todo-write-mcp) '(require 'todo-write-permission) '(require 'todo-write-opencode)
-     '(todo-write-mcp-mode))
+     '(todo-write-agents-mode))
     (todo-write-test-wait (lambda () (file-exists-p file)))
     file))
 
-(defun todo-write-answer-user--ask (host number)
-  "Let HOST, of `todo-write-answer-user--hosts', ask in session NUMBER; return the connection."
+(defun todo-write-answer-user--ask (host)
+  "Let HOST, of `todo-write-answer-user--hosts', ask; return the connection."
   (pcase-let* ((`(,name ,hello ,call) host)
                (process (apply #'todo-write-socket-test-hello
                                :id (format "%s-%s" name (random t)) :role "permission" hello)))
     (todo-write-socket-test-send
-     process (append call (list :type "call" :call 1 :session (format "s%d" number)
-                                :source "process")))
+     process (append call (list :type "call" :call 1 :session "s1" :source "process")))
     process))
 
 (defun todo-write-answer-user--heard (process)
   "Return what the agent of PROCESS was answered, as text."
   (accept-process-output process 0)
   (with-current-buffer (process-buffer process) (buffer-string)))
-
-(ert-deftest todo-write-answer-two-thousand-random-keys-answer-no-host ()
-  :tags '(:thorough)
-  (todo-write-answer-user
-    (let* ((todo-write-socket-test-at (todo-write-answer-user--listen))
-           (hosts (todo-write-answer-user--hosts "touch evil"))
-           open heard)
-      ;; That of Claude Code is like the one before.
-      (dolist (host (cdr hosts))
-        (ert-info ((car host))
-          (todo-write-answer-user--random-keys
-           (lambda ()
-             (dolist (process open)
-               (push (todo-write-answer-user--heard process) heard)
-               (delete-process process))
-             (todo-write-test-wait (lambda () (todo-write-user-eval '(null (todo-write-requests)))))
-             (setq open (mapcar (lambda (number) (todo-write-answer-user--ask host number)) '(1 2 3)))
-             (todo-write-test-wait
-              (lambda () (todo-write-user-eval '(= 3 (length (todo-write-requests))))))
-             (todo-write-user-eval '(progn (run-at-time 0 nil #'todo-write-answer) nil)))
-           (lambda ()
-             (should (< 100 (length heard)))
-             (seq-find (lambda (text) (string-search "decision" text))
-                       (append (mapcar #'todo-write-answer-user--heard open) heard)))))))))
 
 (ert-deftest todo-write-answer-each-host-is-answered-after-the-end-was-seen-and-always-is-asked-again ()
   (todo-write-answer-user
@@ -255,7 +223,7 @@ answer that allows always."
                      (concat (mapconcat (lambda (i) (format ": line %d" i)) (number-sequence 1 60) "\n")
                              "\ntouch evil")))
         (ert-info ((car host))
-          (let ((process (todo-write-answer-user--ask host 1)))
+          (let ((process (todo-write-answer-user--ask host)))
             (cl-flet ((silent () (should-not (string-search
                                               "decision" (todo-write-answer-user--heard process)))))
               (todo-write-answer-user--wait-for-question)

@@ -435,7 +435,7 @@
   (todo-write-with-store
     (todo-write-begin "gemini-x" :project "/garden/")
     (todo-write-set-activity "gemini-x" 'waiting "permission prompt")
-    (cl-letf (((symbol-function 'todo-write-agents-pid) (lambda (_) 17))
+    (cl-letf (((symbol-function 'todo-write-agent-pid) (lambda (_) 17))
               ((symbol-function 'todo-write-terminal-tmux-pane) (lambda (_) "work:1.0")))
       (dolist (thread '(nil "gemini-x"))
         (should (string-prefix-p
@@ -451,7 +451,7 @@
   (todo-write-with-store
     (todo-write-begin "x" :project "/shop/")
     (todo-write-set-activity "x" 'waiting "permission prompt")
-    (cl-letf (((symbol-function 'todo-write-agents-pid) (lambda (_) 17))
+    (cl-letf (((symbol-function 'todo-write-agent-pid) (lambda (_) 17))
               ((symbol-function 'todo-write-terminal-tmux-pane) (lambda (_) "p3:0.0")))
       (should (equal "shop: permission prompt; answer it there, in the tmux pane p3:0.0"
                      (todo-write-answer-tests--refers "x")))
@@ -478,7 +478,7 @@
                                       ("mcp:opencode:1" . "opencode")))
     (todo-write-with-store
       (todo-write-test-write thread "One")
-      (cl-letf (((symbol-function 'todo-write-agents-pid) (lambda (_) nil)))
+      (cl-letf (((symbol-function 'todo-write-agent-pid) (lambda (_) nil)))
         (should (string-prefix-p (concat name " has told of no question; look there")
                                  (todo-write-answer-tests--refers thread)))))))
 

@@ -14,7 +14,7 @@
 (require 'ert)
 (require 'cl-lib)
 (require 'todo-write-view-test-helper)
-(require 'todo-write-agents)
+(require 'todo-write-agent)
 (require 'todo-write-attention)
 (require 'todo-write-follow)
 (require 'todo-write-list)
@@ -99,7 +99,7 @@ transitions, (KEY . STATE), newest first."
         (apply #'todo-write-set-activity "a" said))
       (should (eq activity (todo-write-dyn--agent-activity "a"))))))
 
-(ert-deftest todo-write-agents-orders-states-and-within-them-times ()
+(ert-deftest todo-write-agent-orders-states-and-within-them-times ()
   (todo-write-attention-tests--with
     (pcase-dolist (`(,key . ,activities) '(("waits longest" working waiting)
                                            ("failed" working failed)
@@ -119,7 +119,7 @@ transitions, (KEY . STATE), newest first."
                    '("waits longest" "failed" "waits less" "done" "working new"
                      "working old" "idle new" "idle old" "unknown")))))
 
-(ert-deftest todo-write-agents-derives-states-from-activity-ending-and-attention ()
+(ert-deftest todo-write-agent-derives-states-from-activity-ending-and-attention ()
   (pcase-dolist (`(,activity ,ending ,plan ,attention ,state)
                  '((waiting nil active needs-you waiting)
                    (failed error active needs-you failed)
@@ -137,7 +137,7 @@ transitions, (KEY . STATE), newest first."
                        (list :activity activity :ending ending :attention attention
                              :plan (list :state plan)))))))
 
-(ert-deftest todo-write-agents-tells-what-an-agent-was-and-is ()
+(ert-deftest todo-write-agent-tells-what-an-agent-was-and-is ()
   (todo-write-attention-tests--with
     (let* (told (listener (lambda (&rest args) (push args told)))
            (keys '(:thread :agent :project :title :activity :reason :attention :ending :requests
@@ -181,7 +181,7 @@ transitions, (KEY . STATE), newest first."
                                    told))))
         (remove-hook 'todo-write-agent-functions listener)))))
 
-(ert-deftest todo-write-agents-calls-the-other-functions-if-one-signals ()
+(ert-deftest todo-write-agent-calls-the-other-functions-if-one-signals ()
   (todo-write-attention-tests--with
     (let ((bad (lambda (&rest _) (error "Bad")))
           (debug-on-error nil)
@@ -194,7 +194,7 @@ transitions, (KEY . STATE), newest first."
             (should (string-search "Bad" (car shown))))
         (remove-hook 'todo-write-agent-functions bad)))))
 
-(ert-deftest todo-write-agents-a-value-that-hides-the-functions-stops-no-tracking ()
+(ert-deftest todo-write-agent-a-value-that-hides-the-functions-stops-no-tracking ()
   (todo-write-attention-tests--with
     (todo-write-set-activity "a" 'working)
     (let (todo-write-agent-functions)
@@ -210,22 +210,22 @@ transitions, (KEY . STATE), newest first."
     (todo-write-set-activity "a" 'working)
     (should (equal '("a" . working) (car heard)))))
 
-(ert-deftest todo-write-agents-a-function-in-a-let-is-told ()
+(ert-deftest todo-write-agent-a-function-in-a-let-is-told ()
   (todo-write-with-store
     (let* (told
            (todo-write-agent-functions (list (lambda (thread &rest _) (push thread told)))))
       (todo-write-set-activity "a" 'waiting)
       (should (equal '("a") (seq-uniq told))))
-    (should-not (memq #'todo-write-agents--on-event todo-write-events-functions))))
+    (should-not (memq #'todo-write-agent--on-event todo-write-events-functions))))
 
-(ert-deftest todo-write-agents-are-tracked-only-while-a-function-is-told ()
+(ert-deftest todo-write-agent-are-tracked-only-while-a-function-is-told ()
   (todo-write-with-store
-    (should-not (memq #'todo-write-agents--on-event todo-write-events-functions))
+    (should-not (memq #'todo-write-agent--on-event todo-write-events-functions))
     (add-hook 'todo-write-agent-functions #'ignore)
     (unwind-protect
-        (should (memq #'todo-write-agents--on-event todo-write-events-functions))
+        (should (memq #'todo-write-agent--on-event todo-write-events-functions))
       (remove-hook 'todo-write-agent-functions #'ignore))
-    (should-not (memq #'todo-write-agents--on-event todo-write-events-functions))
+    (should-not (memq #'todo-write-agent--on-event todo-write-events-functions))
     (todo-write-set-activity "a" 'waiting "permission")
     (should (equal '(needs-you) (mapcar (lambda (agent) (plist-get agent :attention))
                                         (todo-write-agents))))))
@@ -280,7 +280,7 @@ transitions, (KEY . STATE), newest first."
     (todo-write-end-turn "a")
     (should (eq 'done (todo-write-attention-tests--state "a")))
     (switch-to-buffer (todo-write-show "a"))
-    (todo-write-agents--look)
+    (todo-write-agent--look)
     (should (eq 'idle (todo-write-attention-tests--state "a")))))
 
 (ert-deftest todo-write-attention-counts-a-done-plan-of-a-silent-host-as-unseen ()
@@ -297,9 +297,9 @@ transitions, (KEY . STATE), newest first."
     (switch-to-buffer (todo-write-show "a"))
     (let ((todo-write-attention-tests--focused nil))
       (todo-write-end-turn "a")
-      (todo-write-agents--look)
+      (todo-write-agent--look)
       (should (eq 'done (todo-write-attention-tests--state "a"))))
-    (todo-write-agents--look)
+    (todo-write-agent--look)
     (should (eq 'idle (todo-write-attention-tests--state "a")))
     (todo-write-set-activity "a" 'working)
     (todo-write-end-turn "a")
@@ -309,7 +309,7 @@ transitions, (KEY . STATE), newest first."
   (todo-write-attention-tests--with
     (todo-write-set-activity "a" 'waiting "permission")
     (switch-to-buffer (todo-write-show "a"))
-    (todo-write-agents--look)
+    (todo-write-agent--look)
     (todo-write-agent-see "a")
     (should (eq 'needs-you (todo-write-attention-tests--attention "a")))))
 
@@ -329,7 +329,7 @@ transitions, (KEY . STATE), newest first."
   (todo-write-with-store
     (todo-write-set-activity "a" 'working)
     (todo-write-end-turn "a")
-    (let ((todo-write-agents--records nil))
+    (let ((todo-write-agent--records nil))
       (should (equal '(idle) (mapcar #'todo-write-agent-state (todo-write-agents)))))))
 
 ;;; Going there
@@ -425,13 +425,13 @@ transitions, (KEY . STATE), newest first."
            (process (make-process :name "terminal" :buffer buffer :noquery t
                                   :command '("cat"))))
       (unwind-protect
-          (cl-letf (((symbol-function 'todo-write-agents-pid)
+          (cl-letf (((symbol-function 'todo-write-agent-pid)
                      (lambda (_) (process-id process))))
             (todo-write-set-activity "a" 'working)
             (todo-write-end-turn "a")
             (should (eq 'done (todo-write-attention-tests--state "a")))
             (switch-to-buffer buffer)
-            (todo-write-agents--look)
+            (todo-write-agent--look)
             (should (eq 'idle (todo-write-attention-tests--state "a")))
             (todo-write-set-activity "a" 'working)
             (todo-write-end-turn "a")
@@ -456,7 +456,6 @@ transitions, (KEY . STATE), newest first."
                                          '(claude . "/elsewhere:/root/.claude")
                                          '(codex . "/elsewhere:/root/.codex")))
          (todo-write-follow-interval 0.02)
-         (todo-write-follow-all nil)
          (file-name-handler-alist
           (cons (cons "\\`/elsewhere:"
                       (lambda (operation &rest args)
@@ -478,7 +477,7 @@ transitions, (KEY . STATE), newest first."
             (todo-write-set-activity "a" 'working)
             (todo-write-mode-line-mode 1)
             (todo-write-list)
-            (todo-write-follow-mode 1)
+            (todo-write-agents-mode 1)
             (setq accessed nil)
             ;; A hostile transcript names a remote folder, too.
             (write-region
@@ -486,18 +485,15 @@ transitions, (KEY . STATE), newest first."
                                        :message (:role "user" :content "Hello")))
                      "\n")
              nil (expand-file-name "s.jsonl" projects) nil 'silent)
-            (dotimes (_ 2)
-              (todo-write-test-wait (lambda () todo-write-follow--searched))
-              (setq todo-write-follow--searched nil)
-              (todo-write-follow--search-again))
-            (todo-write-test-wait (lambda () todo-write-follow--searched))
+            (todo-write-test-wait
+             (lambda () (todo-write-core-call todo-write-dyn--hub-follows-p "claude:s")))
             (todo-write-list--draw)
             (todo-write-show "a")
             (todo-write-view-draw--tick)
             (todo-write-set-activity "a" 'waiting "Allow?")
             (redisplay t)
             (should-not accessed))
-        (todo-write-follow-mode -1)
+        (todo-write-agents-mode -1)
         (todo-write-mode-line-mode -1)
         (kill-buffer "*todo-write-list*")
         (delete-directory local t)))))
@@ -510,7 +506,7 @@ transitions, (KEY . STATE), newest first."
     (should (equal (car (todo-write-attention-tests--messages
                          (todo-write-attention-visit-agent-of "a")))
                    "login has no buffer in this Emacs; its folder is /srv/login/"))
-    (cl-letf (((symbol-function 'todo-write-agents-pid) (lambda (_) 4194303))
+    (cl-letf (((symbol-function 'todo-write-agent-pid) (lambda (_) 4194303))
               ((symbol-function 'todo-write-terminal-tmux-pane) (lambda (_) "main:1.0")))
       (should (equal (car (todo-write-attention-tests--messages (todo-write-next-waiting)))
                      (concat "login has no buffer in this Emacs; process 4194303, "
@@ -522,7 +518,7 @@ transitions, (KEY . STATE), newest first."
     (let ((pid (emacs-pid)) asked)
       (todo-write-begin "a" :project "/srv/login/")
       (todo-write-set-activity "a" 'waiting)
-      (cl-letf (((symbol-function 'todo-write-agents-pid) (lambda (_) pid))
+      (cl-letf (((symbol-function 'todo-write-agent-pid) (lambda (_) pid))
                 ((symbol-function 'todo-write-agent-buffer) #'ignore)
                 ((symbol-function 'todo-write-terminal--tmux)
                  (lambda (command &rest arguments)

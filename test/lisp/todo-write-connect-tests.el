@@ -72,7 +72,7 @@ exec sh -c \"$3\"
                 (lambda (_type text &rest _) (push text warnings))))
        (todo-write-with-socket
          (unwind-protect (progn ,@body)
-           (todo-write-follow-mode -1)
+           (todo-write-agents-mode -1)
            (todo-write-follow-stop)
            (dolist (link todo-write-machines-links)
              (todo-write-disconnect (todo-write-machines-link-name link)))
@@ -247,28 +247,6 @@ MORE are further fields."
       (todo-write-connect-tests--wait
        (eq 'session-ended (plist-get (todo-write-summary thread) :ending))))))
 
-(ert-deftest todo-write-connect-the-mode-follows-the-newest-session-of-a-remote-folder ()
-  (todo-write-connect-tests--with
-    (let ((project (expand-file-name "one/bakery/" hosts)))
-      (make-directory (expand-file-name ".git" project) t)
-      (make-directory (expand-file-name "oven" project))
-      (cl-flet ((session (folder id)
-                  (let ((file (format "%sone/.claude/projects/%s/%s.jsonl" hosts
-                                      (todo-write-test-transcript-folder folder) id)))
-                    (todo-write-connect-tests--append
-                     file `(:type "user" :uuid ,id :sessionId ,id :cwd ,folder
-                                  :isSidechain :false :message (:role "user" :content "Bake")))
-                    file)))
-        (set-file-times (session project "old") (time-subtract nil 100000))
-        (set-file-times (session "/elsewhere" "other") (time-subtract nil 90000))
-        ;; In a folder below the root of the project.
-        (let ((default-directory (concat "/ssh:one:" project "oven/")))
-          (todo-write-follow-mode))
-        (todo-write-connect-tests--wait (todo-write-core-call todo-write-dyn--hub-follows-p "one/claude:old"))
-        (session project "new")
-        (todo-write-connect-tests--wait (todo-write-core-call todo-write-dyn--hub-follows-p "one/claude:new"))
-        (should-not (todo-write-core-call todo-write-dyn--hub-follows-p "one/claude:other"))))))
-
 (ert-deftest todo-write-connect-a-session-is-picked-by-its-first-prompt ()
   (todo-write-connect-tests--with
     (let ((file (expand-file-name (todo-write-connect-tests--session "one") hosts)) titles)
@@ -296,7 +274,9 @@ MORE are further fields."
       (should-error (todo-write-follow (concat "/ssh:one:" file "x")) :type 'todo-write-input-error)
       (should-error (todo-write-follow "/ssh:nowhere:/x") :type 'user-error))))
 
+;; It hung once beside a build, and nobody knows why yet.
 (ert-deftest todo-write-connect-a-session-that-the-user-stops-stays-stopped ()
+  :tags '(:thorough)
   (todo-write-connect-tests--with
     (let ((file (expand-file-name (todo-write-connect-tests--session "one") hosts))
           (other (expand-file-name "one/.claude/projects/-home-user-bakery/t.jsonl" hosts)))
@@ -307,15 +287,17 @@ MORE are further fields."
       (todo-write-connect-tests--append
        other '(:type "user" :uuid "u" :sessionId "t" :cwd "/home/user/bakery" :isSidechain :false
                      :message (:role "user" :content "Eat")))
-      (todo-write-follow--search-again)
+      (todo-write-follow-search)
       (todo-write-connect-tests--wait (todo-write-core-call todo-write-dyn--hub-follows-p "one/claude:t"))
       (should-not (todo-write-core-call todo-write-dyn--hub-follows-p "one/claude:s"))
       (todo-write-follow-stop)
       (should-not todo-write-follow--followed)
       (should (todo-write-connect-tests--connected-p "one"))
-      ;; The command follows all again.
+      ;; The command follows all again, but that.
       (todo-write-connect "one")
-      (todo-write-connect-tests--wait (todo-write-core-call todo-write-dyn--hub-follows-p "one/claude:s")))))
+      (todo-write-connect-tests--wait (todo-write-core-call todo-write-dyn--hub-follows-p "one/claude:t"))
+      (should-not (todo-write-core-call todo-write-dyn--hub-follows-p "one/claude:s"))
+      (should (equal "one/claude:s" (todo-write-follow (concat "/ssh:one:" file)))))))
 
 ;;; Connections
 
@@ -410,9 +392,9 @@ MORE are further fields."
                    (make-process :name "test-program" :connection-type 'pipe :noquery t
                                  :buffer (generate-new-buffer " *other*" t) :sentinel #'ignore
                                  :command (list program "serve")))))
-      (process-send-string other "{\"Hello\":{\"id\":\"other\",\"name\":\"ann@desk\"}}\n")
+      (process-send-string other "{\"hello\":{\"id\":\"other\",\"name\":\"ann@desk\"}}\n")
       (todo-write-connect-tests--wait
-       (string-search "Welcome" (with-current-buffer (process-buffer other) (buffer-string))))
+       (string-search "welcome" (with-current-buffer (process-buffer other) (buffer-string))))
       (todo-write-connect "/ssh:one:")
       (todo-write-connect-tests--wait warnings)
       (should (string-search "its agents already reach ann@desk" (car warnings)))
@@ -434,7 +416,7 @@ MORE are further fields."
       (todo-write-connect "/ssh:one:")
       (todo-write-connect-tests--wait (file-exists-p (expand-file-name "one/closed" hosts)))
       ;; In batch Emacs, a signal for a closed pipe would be fatal.
-      (todo-write-follow--search-again)
+      (todo-write-follow-search)
       (write-region "" nil (expand-file-name "one/told" hosts) nil 'silent)
       (todo-write-connect-tests--wait warnings)
       (should (string-search "it sent a line that this version does not read" (car warnings))))))
@@ -502,19 +484,19 @@ MORE are further fields."
 
 (ert-deftest todo-write-connect-calls-come-while-the-mode-is-on ()
   (todo-write-connect-tests--with
-    (todo-write-mcp-mode -1)
+    (todo-write-agents-mode -1)
     (todo-write-connect-tests--connect "/ssh:one:")
     (should (assoc 'note (seq-filter (lambda (finding) (string-prefix-p "one:" (cadr finding)))
                                      (todo-write-connect-findings))))
     (let ((socket (expand-file-name "one/run/socket" hosts)))
       (should-not (file-exists-p socket))
-      (todo-write-mcp-mode)
+      (todo-write-agents-mode)
       (todo-write-connect-tests--on "one"
         (let ((program (todo-write-socket-test-hello)))
           (should (car (todo-write-socket-test-write program "a" "Bake")))
-          (todo-write-mcp-mode -1)
+          (todo-write-agents-mode -1)
           (todo-write-connect-tests--wait (not (process-live-p program)))
-          (should-not todo-write-socket--connections)))
+          (should-not (todo-write-socket-test-live))))
       (todo-write-connect-tests--wait (not (file-exists-p socket))))
     (should (todo-write-connect-tests--connected-p "one"))))
 
@@ -573,18 +555,14 @@ MORE are further fields."
     (let ((key "one/claude:s1"))
       (todo-write key '(:todos [(:content "Rake" :status "pending")]) "claude" t)
       (todo-write-edit key 'add "Weed")
-      ;; A file beside the socket there lets the hook ask.
-      (let ((told (expand-file-name "one/run/told/s1" hosts)))
-        (todo-write-connect-tests--wait (file-exists-p told))
-        (dolist (host '("two" "one"))
-          (todo-write-connect-tests--on host
-            (should (eq (equal host "one")
-                        (and (string-search "Weed"
-                                            (cdr (todo-write-socket-test-call
-                                                  (todo-write-socket-test-hello :role "note" :id "hook")
-                                                  '(:session "s1" :arguments (:event "Stop")))))
-                             t)))))
-        (todo-write-connect-tests--wait (not (file-exists-p told))))
+      (cl-flet ((told ()
+                  (cdr (todo-write-socket-test-call
+                        (todo-write-socket-test-hello :role "note" :id "hook")
+                        '(:session "s1" :arguments (:event "Stop"))))))
+        (todo-write-connect-tests--on "one"
+          (todo-write-connect-tests--wait (string-search "Weed" (told))))
+        (todo-write-connect-tests--on "two"
+          (should (equal "" (told)))))
       (should (eq 'hook (todo-write-note--channel key))))))
 
 (ert-deftest todo-write-connect-a-program-in-an-agent-there-hears-of-an-edit ()
@@ -599,9 +577,7 @@ MORE are further fields."
         (todo-write-edit "one/mcp:opencode:ses_1" 'add "Weed")
         (let ((told (todo-write-socket-test-read plugin)))
           (should (equal '("tell" "ses_1")
-                         (list (plist-get told :type) (plist-get told :session)))))
-        ;; No hook asks for it.
-        (should-not (file-exists-p (expand-file-name "one/run/told/ses_1" hosts)))))))
+                         (list (plist-get told :type) (plist-get told :session)))))))))
 
 (ert-deftest todo-write-connect-codex-there-is-no-hook-of-claude-code ()
   (todo-write-connect-tests--with
@@ -632,21 +608,6 @@ MORE are further fields."
         (todo-write-attention-visit-agent-of key))
       (should (string-search "it is on build in /ssh:one:/home/me/garden" said)))))
 
-(ert-deftest todo-write-connect-a-machine-does-not-choose-the-session-of-a-project-here ()
-  (todo-write-connect-tests--with
-    (todo-write-connect-tests--connect "/ssh:one:")
-    (todo-write-follow-mode)
-    (let ((found (list (list :file "/ssh:one:/x/forged.jsonl" :time (float-time) :ofProject t
-                             :hasProcesses nil :begun (* 1000 (float-time))))))
-      (setf (todo-write-machines-link-follows (todo-write-machines-link-to "one")) nil)
-      (todo-write-follow--receive-found found nil)
-      (should-not (todo-write-follow--find "/ssh:one:/x/forged.jsonl"))
-      ;; It chooses those of its own projects.
-      (let ((todo-write-follow--project "/ssh:one:/x/"))
-        (todo-write-follow--receive-found found nil))
-      (should (memq (todo-write-follow--find "/ssh:one:/x/forged.jsonl")
-                    (todo-write-follow--automatic))))))
-
 (ert-deftest todo-write-connect-a-machine-with-too-many-sessions-is-not-searched-for-more ()
   (todo-write-connect-tests--with
     (todo-write-connect-tests--connect "/ssh:one:")
@@ -654,12 +615,12 @@ MORE are further fields."
                            (list :file (format "/ssh:one:/x/%d.jsonl" n) :time (float-time)))
                          (number-sequence 1 60)))
           (begun 0) searched)
-      (cl-letf (((symbol-function 'todo-write-follow--search-again) (lambda () (setq searched t)))
+      (cl-letf (((symbol-function 'todo-write-follow-search) (lambda () (setq searched t)))
                 ((symbol-function 'todo-write-follow--begin)
-                 (lambda (file _automatic)
+                 (lambda (file)
                    (cl-incf begun)
                    (todo-write-follow--make-session :file file :id (and (<= begun 10) begun)))))
-        (todo-write-follow--begin-all found 'machine)
+        (todo-write-follow--receive-found found nil)
         (should (= 11 begun))
         (should-not searched)))))
 

@@ -77,6 +77,9 @@ Return an error as its message."
         (should (= (length version) (- (match-end 0) (match-beginning 0) 1)))
         (replace-match (concat version ";") t t))
       (write-region nil nil file nil 'silent))
+    (let ((program (expand-file-name "todo-write-mcp" todo-write-module-lisp)))
+      (when (file-exists-p program)
+        (copy-file program (expand-file-name "todo-write-mcp" folder) t)))
     file))
 
 (defun todo-write-copy-put-sources ()

@@ -18,6 +18,9 @@
 ;; here and on that machine write lists by them.  In the end, each list is there whose call
 ;; was answered.
 ;;
+;; The program that follows sessions for Emacs is killed and stopped while three of them grow
+;; and an agent writes.  Then all is there once.
+;;
 ;; TODO_WRITE_KILLS in the environment is the number of kills, 50 by default;
 ;; TODO_WRITE_SEED, 1 by default, chooses the moments at which readers are killed.
 
@@ -25,7 +28,9 @@
 
 (require 'cl-lib)
 (require 'ert)
+(require 'todo-write-follow)
 (require 'todo-write-mcp-helper)
+(require 'todo-write-socket-helper)
 (require 'todo-write-test-helper)
 
 (defconst todo-write-crash-tests--threads 8
@@ -336,7 +341,7 @@ PROGRAM is there, too.  Two processes stand for ssh."
           '(("one" :command
              ("sh" "-c" ,(format "echo $$ >%sgroup; cat | env HOME=%sthere TODO_WRITE_SANDBOX=%sthere %s serve | cat"
                                  folder folder folder program)))))
-   '(todo-write-mcp-mode)
+   '(todo-write-agents-mode)
    '(todo-write-connect "one")
    '(while t (accept-process-output nil 1))))
 
@@ -467,6 +472,66 @@ under %d agents: %d lists acknowledged, none lost"
         (setq todo-write-crash-tests--writes nil)
         (dolist (process (delq nil (cons emacs (mapcar #'todo-write-crash-tests--agent-process
                                                        agents))))
+          (delete-process process))
+        (todo-write-test-delete folder)))))
+
+;;; The program outside is killed
+
+(ert-deftest todo-write-nothing-is-lost-when-the-program-is-killed ()
+  :tags '(:thorough)
+  (todo-write-with-store
+    (let* ((kills (string-to-number (or (getenv "TODO_WRITE_KILLS") "50")))
+           (start (float-time))
+           (folder (file-name-as-directory (make-temp-file "sessions" t)))
+           (files (cl-loop for n below 3 collect (format "%ss%d.jsonl" folder n)))
+           (todo-write-socket (todo-write-socket-test-file))
+           (todo-write-follow-agents nil)
+           (todo-write-history-limit 100000)
+           (agent (todo-write-crash-tests--make-agent
+                   :key "claude:agent"
+                   :command (list "env" (concat "HOME=" folder) "CLAUDE_CODE_SESSION_ID=agent"
+                                  (todo-write-mcp-helper-program) "--socket" todo-write-socket)))
+           (todo-write-crash-tests--writes t)
+           (calls 0))
+      (unwind-protect
+          (progn
+            (dolist (file files) (todo-write-crash-tests--grow file 0 (setq calls 1)))
+            (todo-write-agents-mode)
+            (mapc #'todo-write-follow--begin files)
+            (todo-write-crash-tests--begin-agent agent)
+            (dotimes (n kills)
+              (dolist (file files) (todo-write-crash-tests--grow file calls (+ 2 calls)))
+              (cl-incf calls 2)
+              (accept-process-output nil (/ (random 30) 1000.0))
+              (pcase (% n 3)
+                (0 (signal-process todo-write-hub-process 'SIGSTOP)
+                   (dolist (file files) (todo-write-crash-tests--grow file calls (1+ calls)))
+                   (cl-incf calls)
+                   (accept-process-output nil 0.02)
+                   (signal-process todo-write-hub-process 'SIGCONT))
+                (1 (todo-write-crash-tests--stop todo-write-hub-process))
+                (2 (todo-write-hub-end)))
+              ;; It would not be started a third time in a minute.
+              (setq todo-write-hub--deaths nil)
+              (todo-write-hub--start-again)
+              (let ((count (todo-write-crash-tests--count (list agent))))
+                (todo-write-test-wait
+                 (lambda () (< count (todo-write-crash-tests--count (list agent)))))))
+            (setq todo-write-crash-tests--writes nil)
+            (dolist (file files) (todo-write-follow file))
+            (should (apply #'< 0 (car (todo-write-crash-tests--written (list "claude:agent")))))
+            (should-not (seq-difference (todo-write-crash-tests--agent-acknowledged agent)
+                                        (car (todo-write-crash-tests--written '("claude:agent")))))
+            (pcase-dolist (`(,lists . ,all) (todo-write-crash-tests--recorded files))
+              (should (equal (cl-loop for n below calls by 3 collect (format "Bed %d" n)) lists))
+              (should (equal (cl-loop for n below calls collect (format "c%d" n)) all)))
+            (message "%d kills, stops and ends of the program in %.0f s: %d lists acknowledged and \
+%d calls of 3 sessions read, none lost or doubled"
+                     kills (- (float-time) start) (todo-write-crash-tests--count (list agent)) calls))
+        (setq todo-write-crash-tests--writes nil)
+        (todo-write-agents-mode -1)
+        (todo-write-follow-stop)
+        (when-let* ((process (todo-write-crash-tests--agent-process agent)))
           (delete-process process))
         (todo-write-test-delete folder)))))
 

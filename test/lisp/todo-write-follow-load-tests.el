@@ -25,14 +25,13 @@
             (folder (expand-file-name "projects/-garden/" home))
             (sessions (expand-file-name "sessions/" home))
             (todo-write-follow-agents (list (cons 'claude home)))
-            (todo-write-follow-all t)
             (todo-write-follow-interval 1000)
             (todo-write-follow-quiet 600))
        (make-directory folder t)
        (make-directory sessions t)
        (unwind-protect (progn ,@body)
          (todo-write-follow-stop)
-         (todo-write-follow-mode -1)
+         (todo-write-agents-mode -1)
          (delete-directory home t)))))
 
 (defun todo-write-follow-load-tests--append (file n)
@@ -101,7 +100,7 @@
         (advice-add 'todo-write-follow--receive-found :around receive)
         (unwind-protect
             (progn
-              (todo-write-follow-mode)
+              (todo-write-agents-mode)
               (todo-write-test-wait
                (lambda () (todo-write-follow-load-tests--ready-p files))
                #'todo-write-follow-load-tests--states))
@@ -117,7 +116,7 @@
             (todo-write-mode-line-mode 1)
             (save-window-excursion
               (todo-write-list)
-              (todo-write-follow-mode)
+              (todo-write-agents-mode)
               (todo-write-test-wait
                (lambda () (and (todo-write-follow-load-tests--ready-p files)
                                (not (todo-write-test-planned-p #'todo-write-list--draw))
@@ -158,7 +157,7 @@
           (todo-write-follow-interval 0.02))
       (write-region "{\"sessionId\":\"s3\",\"status\":\"waiting\",\"cwd\":\"/garden\"}" nil
                     (expand-file-name (format "%d.json" (emacs-pid)) sessions) nil 'silent)
-      (todo-write-follow-mode)
+      (todo-write-agents-mode)
       (todo-write-test-wait (lambda () (todo-write-follow-load-tests--ready-p files)))
       (should (eq 'waiting (car (todo-write-activity "claude:s3"))))
       (let* (read

@@ -14,7 +14,7 @@
 (require 'cl-lib)
 (require 'ert)
 (require 'todo-write-test-helper)
-(require 'todo-write-follow)
+(require 'todo-write-agents)
 (require 'todo-write-notify)
 (require 'todo-write-history)
 (require 'todo-write-list)
@@ -46,7 +46,9 @@
                                       projects))
             (default-directory project)
             (todo-write-follow-interval 0.05)
-            (todo-write-follow-quiet nil))
+            (todo-write-follow-quiet nil)
+            (todo-write-follow--stopped nil)
+            (todo-write-socket (expand-file-name "socket" (make-temp-file "socket" t))))
        (make-directory folder t)
        (unwind-protect (progn ,@body)
          (todo-write-follow-stop)
@@ -55,12 +57,19 @@
 
 (defun todo-write-follow-tests--start-mode ()
   "Switch the mode on, and wait until what it follows is read."
-  (todo-write-follow-mode)
-  (todo-write-test-wait
-   (lambda ()
-     (and todo-write-follow--searched
-          (cl-every (lambda (session) (eq 'ready (todo-write-follow--session-state session)))
-                    todo-write-follow--followed)))))
+  (let* (searched
+         (note (lambda (message)
+                 (when (eq 'found (plist-get message :kind)) (setq searched t)))))
+    (add-hook 'todo-write-hub-functions note 90)
+    (unwind-protect
+        (progn
+          (todo-write-agents-mode)
+          (todo-write-test-wait
+           (lambda ()
+             (and searched
+                  (cl-every (lambda (session) (eq 'ready (todo-write-follow--session-state session)))
+                            todo-write-follow--followed)))))
+      (remove-hook 'todo-write-hub-functions note))))
 
 (defun todo-write-follow-tests--append (file &rest lines)
   "Append LINES to FILE: strings as they are, other objects as lines of JSON."
@@ -561,23 +570,30 @@ its state, ending and reason."
 
 ;;; Several sessions at once
 
-(ert-deftest todo-write-follow-tests-a-second-session-does-not-end-a-first-that-works ()
+(ert-deftest todo-write-follow-tests-a-session-is-followed-until-its-agent-has-ended ()
   (todo-write-follow-tests--with-child
-    (todo-write-follow-tests--start-mode)
-    (should (equal (ended) '(active nil nil)))
-    (todo-write-follow-tests--session (expand-file-name "b.jsonl" folder) "b" "Mill" "Grind")
-    (todo-write-test-wait (lambda () (equal (todo-write-test-contents "claude:b") '("Grind"))))
-    (todo-write-test-write "other" "Only that something is told")
-    (should (equal (ended) '(active nil nil)))
-    (should (equal (todo-write-activity "claude:a") '(working)))
-    (todo-write-follow-tests--write file "a" "w2" '("Mix" "completed") "Knead")
-    (todo-write-test-wait
-     (lambda () (equal (todo-write-test-contents "claude:a") '("Mix" "Knead"))))
-    ;; The first is followed until it ends.
-    (delete-file own)
-    (todo-write-test-wait (lambda () (equal (ended) '(paused session-ended "agent exited"))))
-    (todo-write-test-wait (lambda () (not (todo-write-follow--find file))))
-    (should (todo-write-follow--find (expand-file-name "b.jsonl" folder)))))
+    (let ((todo-write-follow-quiet 0))
+      (todo-write-follow-tests--start-mode)
+      (todo-write-test-wait (lambda () (equal (ended) '(active nil nil))))
+      (todo-write-follow-tests--write file "a" "w2" '("Mix" "completed") "Knead")
+      (todo-write-test-wait
+       (lambda () (equal (todo-write-test-contents "claude:a") '("Mix" "Knead"))))
+      (delete-file own)
+      (todo-write-test-wait (lambda () (not (todo-write-follow--find file))))
+      (should (equal (todo-write-test-contents "claude:a") '("Mix" "Knead")))
+      (should (equal (ended) '(paused session-ended "agent exited"))))))
+
+(ert-deftest todo-write-follow-tests-a-session-that-the-user-asked-for-is-followed-on ()
+  (todo-write-follow-tests--with-child
+    (let ((todo-write-follow-quiet 0))
+      (todo-write-follow file)
+      (todo-write-follow-tests--start-mode)
+      (delete-file own)
+      (todo-write-test-wait (lambda () (equal (ended) '(paused session-ended "agent exited"))))
+      (todo-write-follow-tests--start-mode)
+      (should (todo-write-follow--find file))
+      (todo-write-agents-mode -1)
+      (should (todo-write-follow--find file)))))
 
 (ert-deftest todo-write-follow-tests-a-session-that-is-resumed-is-followed-at-once ()
   (todo-write-follow-tests--with-child
@@ -600,58 +616,26 @@ its state, ending and reason."
   (declare (indent 0) (debug t))
   `(let ((todo-write-follow-interval 1000)) ,@body))
 
-(ert-deftest todo-write-follow-tests-notifications-tell-of-new-sessions-everywhere ()
-  (dolist (all '(nil t))
-    (todo-write-follow-tests--with-child
-      (todo-write-follow-tests--with-notifications
-        (let ((todo-write-follow-all all)
-              (new (expand-file-name "b.jsonl" folder))
-              (line (json-serialize `(:type "user" :uuid "b-1" :sessionId "b" :cwd ,project
-                                      :isSidechain :false
-                                      :message (:role "user" :content "Mill")))))
-          (delete-file file)
-          (write-region (format "{\"sessionId\":\"b\",\"status\":\"busy\",\"cwd\":%S}"
-                                (directory-file-name project))
-                        nil own nil 'silent)
-          (todo-write-follow-mode)
-          ;; Claude Code may write the first line in two pieces.
-          (todo-write-follow-tests--append new (substring line 0 20))
-          (todo-write-follow-tests--wait-for-event
-           (lambda () (and todo-write-follow--searched (null todo-write-follow--followed))))
-          (todo-write-follow-tests--append new (substring line 20) "\n")
-          (todo-write-follow-tests--wait-for-event (lambda () (todo-write-follow--find new)))
-          (todo-write-follow-tests--write new "b" "w1" "Grind")
-          (todo-write-follow-tests--wait-for-event
-           (lambda () (equal (todo-write-test-contents "claude:b") '("Grind")))))))))
-
-(ert-deftest todo-write-follow-tests-the-mode-that-is-switched-on-twice-ends-nothing ()
-  (todo-write-follow-tests--with
-    (let ((old (expand-file-name "a.jsonl" folder)) (new (expand-file-name "b.jsonl" folder)))
-      (todo-write-follow-tests--session old "a" "Bake" "Knead")
-      (set-file-times old (time-add nil -60))
-      (todo-write-follow-tests--session new "b" "Mill" "Grind")
-      (todo-write-follow-tests--start-mode)
-      (should (todo-write-follow--find new))
-      (let ((began todo-write-follow--began))
-        ;; Another session goes on, but the followed one is not quiet.
-        (set-file-times old (time-add nil 60))
-        (todo-write-follow-tests--start-mode)
-        (should (equal began todo-write-follow--began)))
-      (should (equal (list new) (mapcar #'todo-write-follow--session-file
-                                        todo-write-follow--followed))))))
-
-(ert-deftest todo-write-follow-tests-sessions-that-were-over-are-not-live ()
+(ert-deftest todo-write-follow-tests-notifications-tell-of-new-sessions ()
   (todo-write-follow-tests--with-child
-    (delete-file own)
-    (let ((todo-write-follow-all t)
-          (todo-write-follow-quiet 600))
-      (todo-write-follow-tests--start-mode)
-      (should-not (todo-write-follow--find file))
-      ;; One that ends while it is followed stays.
-      (todo-write-follow-tests--write file "a" "w2" '("Mix" "completed"))
-      ;; The clock of the file system is some milliseconds late.
-      (set-file-times file (time-add nil 1))
-      (todo-write-test-wait (lambda () (todo-write-follow--find file))))))
+    (todo-write-follow-tests--with-notifications
+      (let ((new (expand-file-name "b.jsonl" folder))
+            (line (json-serialize `(:type "user" :uuid "b-1" :sessionId "b" :cwd ,project
+                                    :isSidechain :false
+                                    :message (:role "user" :content "Mill")))))
+        (delete-file file)
+        (write-region (format "{\"sessionId\":\"b\",\"status\":\"busy\",\"cwd\":%S}"
+                              (directory-file-name project))
+                      nil own nil 'silent)
+        ;; Claude Code may write the first line in two pieces.
+        (todo-write-follow-tests--append new (substring line 0 20))
+        (todo-write-follow-tests--start-mode)
+        (should-not todo-write-follow--followed)
+        (todo-write-follow-tests--append new (substring line 20) "\n")
+        (todo-write-follow-tests--wait-for-event (lambda () (todo-write-follow--find new)))
+        (todo-write-follow-tests--write new "b" "w1" "Grind")
+        (todo-write-follow-tests--wait-for-event
+         (lambda () (equal (todo-write-test-contents "claude:b") '("Grind"))))))))
 
 ;;; Folders
 
@@ -665,7 +649,7 @@ its state, ending and reason."
                                            (push operation asked) "/")))
                 file-name-handler-alist)))
     (todo-write-follow-sessions-add-home 'codex "/here")
-    (todo-write-follow-sessions-searched (todo-write-follow-sessions-homes))
+    (todo-write-follow-sessions-homes-there (todo-write-follow-sessions-homes))
     (should-not asked)))
 
 (ert-deftest todo-write-follow-tests-a-folder-that-cannot-be-read-is-skipped ()
@@ -756,16 +740,12 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
 (ert-deftest todo-write-follow-tests-the-mode-follows-codex-and-its-turns ()
   (todo-write-follow-tests--with
     (todo-write-follow-tests--session (expand-file-name "a.jsonl" folder) "a" "Bake" "A")
-    (set-file-times (expand-file-name "a.jsonl" folder) (time-subtract nil 100))
     (todo-write-follow-tests--start-mode)
     (should (todo-write-test-contents "claude:a"))
-    (todo-write-follow-tests--rollout home "elsewhere" "/elsewhere")
     (let ((file (apply #'todo-write-follow-tests--rollout home "c" (directory-file-name project)
                        (append todo-write-follow-tests--codex-prompt
                                (todo-write-follow-tests--codex-plan "1" '("Mix" . "in_progress"))))))
       (todo-write-test-wait (lambda () (equal (todo-write-test-contents "codex:c") '("Mix"))))
-      (should (equal (mapcar #'todo-write-follow--session-file todo-write-follow--followed)
-                     (list file)))
       (should (equal (todo-write-activity "codex:c") '(working)))
       (todo-write-follow-tests--append
        file (list :timestamp (format-time-string "%FT%T.%3NZ" nil t)
@@ -816,29 +796,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
                      (car titles)))))
         (todo-write-follow--read-session)))))
 
-;;; The newest session
-
-(ert-deftest todo-write-follow-tests-the-mode-follows-a-new-session ()
-  (todo-write-follow-tests--with
-    (let ((contents (lambda (session)
-                      (todo-write-test-contents (concat "claude:" session))))
-          (file (lambda (name) (expand-file-name (concat name ".jsonl") folder))))
-      (set-file-times (todo-write-follow-tests--session (funcall file "a") "a" "Old" "A")
-                      (time-subtract nil 100))
-      (todo-write-follow-tests--session (funcall file "b") "b" "New" "B")
-      (todo-write-follow-tests--start-mode)
-      (should (equal (funcall contents "b") '("B")))
-      (should-not (funcall contents "a"))
-      ;; Files of subagents and of other projects do not count.
-      (todo-write-follow-tests--session (funcall file "agent-1") "x" "Agent" "X")
-      (todo-write-follow-tests--session (funcall file "c") "c" "Newer" "C")
-      (todo-write-test-wait (lambda () (equal (funcall contents "c") '("C"))))
-      (should-not (funcall contents "x"))
-      (should (equal (mapcar #'todo-write-follow--session-file todo-write-follow--followed)
-                     (list (funcall file "c"))))
-      (todo-write-follow-stop (funcall file "c"))
-      (should-not todo-write-follow-mode)
-      )))
+;;; The mode
 
 (ert-deftest todo-write-follow-tests-the-mode-waits-for-a-first-session ()
   (todo-write-follow-tests--with
@@ -848,23 +806,9 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
     (todo-write-follow-tests--session (expand-file-name "a.jsonl" folder) "a" "Bake" "A")
     (todo-write-test-wait (lambda () (equal (todo-write-test-contents "claude:a") '("A"))))))
 
-(ert-deftest todo-write-follow-tests-a-session-below-the-root-belongs-to-the-project ()
+(ert-deftest todo-write-follow-tests-the-mode-follows-all-live-sessions-of-all-projects ()
   (todo-write-follow-tests--with
-    (let ((below (concat folder "-shop")) (beside (concat folder "2")))
-      (mapc #'make-directory (list below beside))
-      (make-directory (expand-file-name "shop" project))
-      (let ((default-directory (expand-file-name "shop" project)))
-        (todo-write-follow-tests--session (expand-file-name "a.jsonl" below) "a" "Below" "A"))
-      (let ((default-directory (concat (directory-file-name project) "-shop/")))
-        (todo-write-follow-tests--session (expand-file-name "b.jsonl" below) "b" "Beside" "B"))
-      (todo-write-follow-tests--start-mode)
-      (should (equal (todo-write-test-contents "claude:a") '("A")))
-      (should-not (todo-write-test-contents "claude:b")))))
-
-(ert-deftest todo-write-follow-tests-the-mode-can-follow-all-live-sessions ()
-  (todo-write-follow-tests--with
-    (let* ((todo-write-follow-all t)
-           (todo-write-follow-quiet 600)
+    (let* ((todo-write-follow-quiet 600)
            (start (todo-write-follow-tests--start))
            (session (lambda (name age)
                       (let ((file (expand-file-name (concat "-" name "/" name ".jsonl") projects))
@@ -881,45 +825,58 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
       (funcall session "c" 7200)
       (todo-write-follow-tests--process
        home "{\"sessionId\":\"b\",\"procStart\":%S,\"status\":\"idle\"}" start)
+      ;; Files of subagents do not count.
+      (todo-write-follow-tests--session (expand-file-name "agent-1.jsonl" folder) "x" "Agent" "X")
       (todo-write-follow-tests--start-mode)
       (todo-write-test-wait (lambda () (equal (funcall contents) '(("A") ("B") nil nil))))
       (funcall session "d" 0)
       (todo-write-test-wait (lambda () (equal (funcall contents) '(("A") ("B") nil ("D")))))
-      ;; A stopped session stays stopped; the others are followed.
-      (let ((file (expand-file-name "-a/a.jsonl" projects)))
-        (todo-write-follow-stop file)
-        (funcall session "c" 0)
-        (todo-write-test-wait (lambda () (nth 2 (funcall contents))))
-        (should todo-write-follow-mode)
-        (should-not (todo-write-follow--find file))
-        (should (equal (plist-get (todo-write-summary "claude:a") :reason)
-                       "no longer followed"))))))
+      (should-not (todo-write-test-contents "claude:x")))))
 
-(ert-deftest todo-write-follow-tests-a-stopped-session-that-is-picked-is-no-longer-stopped ()
+(ert-deftest todo-write-follow-tests-a-stopped-session-stays-stopped-until-it-is-asked-for ()
   (todo-write-follow-tests--with
-    (let ((todo-write-follow-all t) (todo-write-follow--stopped nil)
-          (file (todo-write-follow-tests--session
-                 (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix")))
-      (dotimes (_ 2)
-        (todo-write-follow-stop file))
-      (should (equal (list file) todo-write-follow--stopped))
-      (todo-write-follow (abbreviate-file-name file))
-      (should-not todo-write-follow--stopped))))
-
-(ert-deftest todo-write-follow-tests-stopping-the-only-session-follows-the-others-on ()
-  (todo-write-follow-tests--with
-    (let ((todo-write-follow-all t) (todo-write-follow--stopped nil)
-          (file (todo-write-follow-tests--session
-                 (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix")))
+    (let ((file (todo-write-follow-tests--session
+                 (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+          (other (expand-file-name "b.jsonl" folder)))
       (todo-write-follow-tests--start-mode)
-      (todo-write-follow file)
+      (should (todo-write-follow--find file))
       (call-interactively #'todo-write-follow-stop)
-      (should todo-write-follow-mode)
-      (should (equal (list file) todo-write-follow--stopped))
-      (todo-write-follow file)
+      (should todo-write-agents-mode)
+      (should (equal "no longer followed" (plist-get (todo-write-summary "claude:a") :reason)))
+      (todo-write-agents-mode -1)
+      (todo-write-follow-tests--start-mode)
+      (todo-write-follow-tests--write file "a" "w2" "Mix" "Knead")
+      ;; The others are followed.
+      (todo-write-follow-tests--session other "b" "Mill" "Grind")
+      (todo-write-test-wait (lambda () (equal '("Grind") (todo-write-test-contents "claude:b"))))
+      (should-not (todo-write-follow--find file))
+      (should (equal '("Mix") (todo-write-test-contents "claude:a")))
+      (should (equal "claude:a" (todo-write-follow (abbreviate-file-name file))))
+      (should (equal '("Mix" "Knead") (todo-write-test-contents "claude:a")))
+      (should-not todo-write-follow--stopped)
       (let ((current-prefix-arg '(4)))
         (call-interactively #'todo-write-follow-stop))
-      (should-not todo-write-follow-mode))))
+      (should-not todo-write-agents-mode)
+      (should-not todo-write-follow--followed))))
+
+(ert-deftest todo-write-follow-tests-without-a-file-the-mode-is-switched-on ()
+  (todo-write-follow-tests--with
+    (let ((file (todo-write-follow-tests--session
+                 (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix")))
+      (should-not (todo-write-follow))
+      (should todo-write-agents-mode)
+      (todo-write-test-wait (lambda () (todo-write-follow--find file))))))
+
+(ert-deftest todo-write-follow-tests-the-modes-of-earlier-versions-are-the-mode ()
+  (todo-write-follow-tests--with
+    (require 'todo-write-mcp)
+    (dolist (mode '(todo-write-follow-mode todo-write-mcp-mode))
+      (should (eq 'todo-write-agents-mode (indirect-variable mode)))
+      (funcall mode)
+      (should todo-write-agents-mode)
+      (should (symbol-value mode))
+      (funcall mode -1)
+      (should-not todo-write-agents-mode))))
 
 (ert-deftest todo-write-follow-tests-the-mode-that-is-on-already-ends-nothing ()
   (todo-write-follow-tests--with
@@ -934,8 +891,76 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
         (should-not (equal "no longer followed" (plist-get (todo-write-summary "claude:a") :reason)))
         (should (equal revision (plist-get (todo-write-summary "claude:a") :revision)))
         (should (equal (list session) todo-write-follow--followed)))
-      (todo-write-follow-mode -1)
+      (todo-write-agents-mode -1)
       (should-not todo-write-follow--followed))))
+
+(ert-deftest todo-write-follow-tests-unloading-the-mode-switches-it-off ()
+  (should (equal '(t nil nil)
+                 (todo-write-test-child
+                  '(require 'todo-write-agents)
+                  '(setq todo-write-follow-agents nil)
+                  '(todo-write-agents-mode)
+                  '(prin1 (list todo-write-agents-mode
+                                (progn (unload-feature 'todo-write-agents t)
+                                       todo-write-socket-wanted)
+                                (memq 'todo-write-follow--on-door
+                                      todo-write-hub-call-functions)))))))
+
+;;; One leader, and a program that dies
+
+(ert-deftest todo-write-follow-tests-a-second-emacs-follows-nothing-until-it-takes-over ()
+  (todo-write-follow-tests--with
+    (let* ((file (todo-write-follow-tests--session
+                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+           (first (todo-write-test-start
+                   '(require 'todo-write-agents)
+                   `(setq todo-write-socket ,todo-write-socket
+                          todo-write-follow-agents ',todo-write-follow-agents
+                          todo-write-directory ,todo-write-directory
+                          todo-write-follow-interval 0.05)
+                   '(todo-write-agents-mode)
+                   '(while t (accept-process-output nil 1)))))
+      (unwind-protect
+          (progn
+            ;; The first has the socket, and follows the session.
+            (todo-write-test-wait (lambda () (equal '("Mix") (todo-write-test-contents "claude:a"))))
+            (todo-write-agents-mode)
+            (todo-write-test-wait (lambda () (eq 'client (todo-write-socket-state))))
+            (todo-write-follow-search)
+            (todo-write-restore "claude:a")
+            (todo-write-follow-tests--write file "a" "w2" "Mix" "Knead")
+            ;; What the first read is shown here.
+            (todo-write-test-wait
+             (lambda ()
+               (todo-write-hub--check)
+               (equal '("Mix" "Knead") (todo-write-test-contents "claude:a"))))
+            (should-not todo-write-follow--followed)
+            (delete-process first)
+            (todo-write-test-wait (lambda () (todo-write-follow--find file)))
+            (should (eq 'open (todo-write-socket-state)))
+            (todo-write-follow-tests--write file "a" "w3" "Bake")
+            (todo-write-test-wait (lambda () (equal '("Bake") (todo-write-test-contents "claude:a")))))
+        (delete-process first)))))
+
+(ert-deftest todo-write-follow-tests-a-program-that-is-killed-is-started-again-and-loses-nothing ()
+  (todo-write-follow-tests--with
+    (let ((file (todo-write-follow-tests--session
+                 (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+          (todo-write-hub--deaths nil))
+      (todo-write-follow-tests--start-mode)
+      (should (todo-write-follow--find file))
+      (let ((revisions (length (todo-write-revisions "claude:a")))
+            (program todo-write-hub-process))
+        (signal-process program 'SIGKILL)
+        (todo-write-follow-tests--write file "a" "w2" "Mix" "Knead")
+        (todo-write-test-wait
+         (lambda () (equal '("Mix" "Knead") (todo-write-test-contents "claude:a"))))
+        (should-not (eq program todo-write-hub-process))
+        (should (= (1+ revisions) (length (todo-write-revisions "claude:a"))))
+        ;; New sessions are followed, too.
+        (todo-write-follow-tests--session (expand-file-name "b.jsonl" folder) "b" "Mill" "Grind")
+        (todo-write-test-wait
+         (lambda () (equal '("Grind") (todo-write-test-contents "claude:b"))))))))
 
 (ert-deftest todo-write-follow-tests-earlier-waits-and-ends-do-not-notify ()
   (todo-write-follow-tests--with
@@ -1071,15 +1096,14 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
 
 (ert-deftest todo-write-follow-tests-wrong-arguments-are-input-errors ()
   (todo-write-follow-tests--with
-    (dolist (form '((todo-write-dyn--hub-follow 5 nil)
-                    (todo-write-dyn--hub-follow "x" (list "one"))
+    (dolist (form '((todo-write-dyn--hub-follow 5 nil nil)
+                    (todo-write-dyn--hub-follow "x" (list "one") nil)
                     (todo-write-dyn--hub-set "1" nil)
-                    (todo-write-dyn--hub-set-homes '(("claude" "/x")))
-                    (todo-write-dyn--hub-set-homes '(("emacs" "/x" "none")))
+                    (todo-write-dyn--hub-set-homes '(("claude")) nil)
+                    (todo-write-dyn--hub-set-homes '(("emacs" "/x")) nil)
                     (todo-write-dyn--hub-connect '(:name "x"))
                     (todo-write-dyn--file-bytes "x" -1)
-                    (todo-write-dyn--hub-stop nil nil)
-                    (todo-write-dyn--transcript-describe [])))
+                    (todo-write-dyn--hub-stop nil nil)))
       (should-error (eval form t) :type 'todo-write-input-error))
     (should-error (todo-write-follow folder) :type 'todo-write-input-error)
     (should-error (todo-write-follow (expand-file-name "later.jsonl" folder))

@@ -9,18 +9,17 @@
 ;; stopped, as that of a server that is gone.  Whoever asks it waits for ever.  The
 ;; Emacs of a user goes on, with all agents that are elsewhere.
 ;;
-;; The program is bindfs, which needs FUSE.  This Emacs never asks the file system while
-;; it hangs, and asks the user's Emacs nothing: that one writes what it sees to a file.
+;; This Emacs never asks the file system while it hangs, and asks the user's Emacs
+;; nothing: that one writes what it sees to a file.
 
 ;;; Code:
 
 (require 'cl-lib)
 (require 'ert)
 (require 'todo-write-socket-helper)
+(require 'todo-write-stuck-helper)
 (require 'todo-write-test-helper)
 (require 'todo-write-user-helper)
-
-(defvar todo-write-hang-tests--program nil "The process of bindfs.")
 
 (defun todo-write-hang-tests--append (home session n)
   "Append the Nth list of SESSION to its transcript in HOME; 1 begins it.
@@ -32,7 +31,7 @@ Its agent runs in the folder project of HOME."
       (lambda (line)
         (concat (json-serialize
                  `( :sessionId ,session :isSidechain :false
-                    :cwd ,(replace-regexp-in-string "/real/" "/mount/"
+                    :cwd ,(replace-regexp-in-string "/files/" "/mount/"
                                                     (expand-file-name "project" home))
                     ,@line))
                 "\n"))
@@ -57,29 +56,6 @@ Its agent runs in the folder project of HOME."
   (dolist (session sessions)
     (todo-write-hang-tests--append home session 1)))
 
-(defun todo-write-hang-tests--mount (real mount)
-  "Show the folder REAL at MOUNT by bindfs; skip the test if that cannot be."
-  (unless (executable-find "bindfs")
-    (ert-skip "no bindfs"))
-  (setq todo-write-hang-tests--program
-        (make-process :name "bindfs" :noquery t :connection-type 'pipe
-                      :command (list "bindfs" "-f" real mount)))
-  (unless (ignore-errors
-            (todo-write-test-wait
-             (lambda ()
-               (or (not (process-live-p todo-write-hang-tests--program))
-                   (file-exists-p (expand-file-name "home" mount))))))
-    (ert-skip "bindfs does not answer"))
-  (unless (process-live-p todo-write-hang-tests--program)
-    (ert-skip "bindfs cannot mount")))
-
-(defun todo-write-hang-tests--unmount (mount)
-  "Let the file system at MOUNT answer, and take it away."
-  (when (process-live-p todo-write-hang-tests--program)
-    (signal-process todo-write-hang-tests--program 'SIGCONT)
-    (call-process (or (executable-find "fusermount3") "fusermount") nil nil nil "-u" "-z" mount)
-    (delete-process todo-write-hang-tests--program)))
-
 (defun todo-write-hang-tests--begin (homes state)
   "Let the user's Emacs follow what HOMES have, and write what it sees to STATE.
 That is a list of the number of sessions by the last task of their lists,
@@ -91,7 +67,6 @@ and of what was said of a folder that does not answer."
       (require 'todo-write-mode-line)
       (require 'todo-write-notify)
       (setq todo-write-follow-agents ',(mapcar (lambda (home) (cons 'claude home)) homes)
-            todo-write-follow-all t
             todo-write-follow-interval 0.1
             create-lockfiles nil)
       (todo-write-mode-line-mode)
@@ -100,7 +75,7 @@ and of what was said of a folder that does not answer."
       (switch-to-buffer "*scratch*")
       (fundamental-mode)
       (setq default-directory "/")
-      (todo-write-follow-mode)
+      (todo-write-agents-mode)
       (run-with-timer
        0 0.1
        (lambda ()
@@ -135,42 +110,46 @@ STATE is as in `todo-write-hang-tests--begin'; only sessions count whose
 names begin with NAME."
   (length (cdr (assoc (cons (concat "claude:" name) task) (car state)))))
 
+(defun todo-write-hang-tests--call-with-homes (sessions others function)
+  "Call FUNCTION with two homes, one of SESSIONS that hangs, and another of OTHERS.
+Its arguments are the name of that which hangs, the name under which it
+always answers, that of the other one, and a file for what Emacs sees."
+  (todo-write-stuck-call
+   (lambda (mount)
+     (let* ((folder (file-name-directory (directory-file-name mount)))
+            (real (expand-file-name "files/home" folder))
+            (other (expand-file-name "other" folder)))
+       (todo-write-hang-tests--make-home real sessions)
+       (todo-write-hang-tests--make-home other others)
+       (funcall function (expand-file-name "home" mount) real other
+                (expand-file-name "state" folder))))))
+
 (ert-deftest todo-write-follow-goes-on-while-a-file-system-hangs ()
-  (let* ((folder (make-temp-file "todo-write-hang" t))
-         (real (expand-file-name "real/home" folder))
-         (mount (expand-file-name "mount" folder))
-         (other (expand-file-name "other" folder))
-         (file (expand-file-name "state" folder))
-         (stuck (mapcar (lambda (n) (format "s%d" n)) (number-sequence 1 20)))
-         (others (mapcar (lambda (n) (format "o%d" n)) (number-sequence 1 5)))
-         (counts (lambda (task)
+  (let ((stuck (mapcar (lambda (n) (format "s%d" n)) (number-sequence 1 20)))
+        (others (mapcar (lambda (n) (format "o%d" n)) (number-sequence 1 5))))
+    (todo-write-hang-tests--call-with-homes
+     stuck others
+     (lambda (home real other file)
+       (cl-flet ((counts (task)
                    (let ((state (todo-write-hang-tests--state file)))
                      (list (todo-write-hang-tests--count state "s" task)
-                           (todo-write-hang-tests--count state "o" task))))))
-    (make-directory mount)
-    (todo-write-hang-tests--make-home real stuck)
-    (todo-write-hang-tests--make-home other others)
-    (unwind-protect
-        (progn
-          (todo-write-hang-tests--mount (expand-file-name "real" folder) mount)
-          (todo-write-user-call
-           30 100
-           (lambda ()
-             (todo-write-hang-tests--begin (list (expand-file-name "home" mount) other) file)
-             (todo-write-test-wait (lambda () (equal '(20 5) (funcall counts "Bed 1"))))
-             (signal-process todo-write-hang-tests--program 'SIGSTOP)
-             (dolist (session stuck) (todo-write-hang-tests--append real session 2))
-             (dolist (session others) (todo-write-hang-tests--append other session 2))
-             (todo-write-user-type-until
-              (lambda ()
-                (and (equal '(0 5) (funcall counts "Bed 2"))
-                     (car (cadr (todo-write-hang-tests--state file))))))
-             (signal-process todo-write-hang-tests--program 'SIGCONT)
-             (todo-write-test-wait
-              (lambda () (and (equal '(20 5) (funcall counts "Bed 2"))
-                              (cadr (cadr (todo-write-hang-tests--state file)))))))))
-      (todo-write-hang-tests--unmount mount)
-      (todo-write-test-delete folder))))
+                           (todo-write-hang-tests--count state "o" task)))))
+         (todo-write-user-call
+          30 100
+          (lambda ()
+            (todo-write-hang-tests--begin (list home other) file)
+            (todo-write-test-wait (lambda () (equal '(20 5) (counts "Bed 1"))))
+            (todo-write-stuck-stop)
+            (dolist (session stuck) (todo-write-hang-tests--append real session 2))
+            (dolist (session others) (todo-write-hang-tests--append other session 2))
+            (todo-write-user-type-until
+             (lambda ()
+               (and (equal '(0 5) (counts "Bed 2"))
+                    (car (cadr (todo-write-hang-tests--state file))))))
+            (todo-write-stuck-continue)
+            (todo-write-test-wait
+             (lambda () (and (equal '(20 5) (counts "Bed 2"))
+                             (cadr (cadr (todo-write-hang-tests--state file)))))))))))))
 
 ;;; Programs and the overview
 
@@ -183,8 +162,9 @@ the projects of the plans by their keys, and the overview's text."
       (require 'todo-write-mcp)
       (require 'todo-write-list)
       (setq todo-write-socket ,socket
+            todo-write-follow-agents nil
             create-lockfiles nil)
-      (todo-write-mcp-mode)
+      (todo-write-agents-mode)
       (run-with-timer
        0 0.1
        (lambda ()
@@ -213,51 +193,42 @@ Return the connection."
     program))
 
 (ert-deftest todo-write-mcp-serves-agents-whose-file-system-hangs ()
-  (let* ((folder (make-temp-file "todo-write-hang" t))
-         (real (expand-file-name "real/home" folder))
-         (mount (expand-file-name "mount" folder))
-         (other (expand-file-name "other" folder))
-         (file (expand-file-name "state" folder))
-         (socket (todo-write-socket-test-file))
-         (sees (lambda (thread project)
-                 (equal project (cadr (assoc (concat "claude:" thread)
-                                             (car (todo-write-hang-tests--state file)))))))
-         programs)
-    (make-directory mount)
-    (todo-write-hang-tests--make-home real '("s1" "s2"))
-    (todo-write-hang-tests--make-home other '("o1" "o2"))
-    (unwind-protect
-        (progn
-          (todo-write-hang-tests--mount (expand-file-name "real" folder) mount)
-          (let ((here (expand-file-name "home/project/" mount))
-                (there (expand-file-name "project/" other)))
-            (todo-write-user-call
-             30 100
-             (lambda ()
-               (todo-write-hang-tests--begin (list (expand-file-name "home" mount) other)
-                                             (concat file "-of-sessions"))
-               (todo-write-user-eval '(progn (todo-write-follow-mode -1)
-                                             (todo-write-follow-stop)
-                                             (mapc #'todo-write-forget (todo-write-threads-loaded))))
-               (todo-write-hang-tests--serve socket file)
-               (push (todo-write-hang-tests--call socket "s1" here) programs)
-               (push (todo-write-hang-tests--call socket "o1" there) programs)
-               (todo-write-test-wait
-                (lambda ()
-                  (and (funcall sees "s1" here) (funcall sees "o1" there)
-                       (string-search "Claude Code in project"
-                                      (cadr (todo-write-hang-tests--state file))))))
-               (signal-process todo-write-hang-tests--program 'SIGSTOP)
-               ;; The first call of a session, whose project is there.
-               (push (todo-write-hang-tests--call socket "s2" here) programs)
-               (push (todo-write-hang-tests--call socket "o2" there) programs)
-               (todo-write-user-type-until
-                (lambda () (and (funcall sees "s2" here) (funcall sees "o2" there))))
-               (signal-process todo-write-hang-tests--program 'SIGCONT)))))
-      (mapc #'delete-process programs)
-      (todo-write-hang-tests--unmount mount)
-      (todo-write-test-delete (file-name-directory socket))
-      (todo-write-test-delete folder))))
+  (todo-write-hang-tests--call-with-homes
+   '("s1" "s2") '("o1" "o2")
+   (lambda (home _real other file)
+     (let ((socket (todo-write-socket-test-file))
+           (here (expand-file-name "project/" home))
+           (there (expand-file-name "project/" other))
+           programs)
+       (cl-flet ((call (session project)
+                   (push (todo-write-hang-tests--call socket session project) programs))
+                 (sees (thread project)
+                   (equal project (cadr (assoc (concat "claude:" thread)
+                                               (car (todo-write-hang-tests--state file)))))))
+         (unwind-protect
+             (todo-write-user-call
+              30 100
+              (lambda ()
+                (todo-write-hang-tests--begin (list home other) (concat file "-of-sessions"))
+                (todo-write-user-eval '(todo-write-follow-stop)
+                                      '(mapc #'todo-write-forget (todo-write-threads-loaded)))
+                (todo-write-hang-tests--serve socket file)
+                (call "s1" here)
+                (call "o1" there)
+                (todo-write-test-wait
+                 (lambda ()
+                   (and (sees "s1" here) (sees "o1" there)
+                        (string-search "Claude Code in project"
+                                       (cadr (todo-write-hang-tests--state file))))))
+                (todo-write-stuck-stop)
+                ;; The first call of a session, whose project is there.
+                (call "s2" here)
+                (call "o2" there)
+                (todo-write-user-type-until
+                 (lambda () (and (sees "s2" here) (sees "o2" there))))
+                (todo-write-stuck-continue)))
+           (mapc #'delete-process programs)
+           (todo-write-test-delete (file-name-directory socket))))))))
 
 (provide 'todo-write-hang-e2e-tests)
 ;;; todo-write-hang-e2e-tests.el ends here

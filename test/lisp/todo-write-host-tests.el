@@ -89,7 +89,7 @@
 
 (ert-deftest todo-write-host-list-has-all-hosts-for-the-doctor ()
   (require 'todo-write-doctor)
-  (should (equal '("ACP" "agent-shell" "Claude Code and Codex" "ECA" "Efrit" "gptel" "MCP")
+  (should (equal '("ACP" "agent-shell" "Claude Code and Codex" "ECA" "Efrit" "gptel")
                  (mapcar #'todo-write-host-name todo-write-host-all)))
   (dolist (host todo-write-host-all)
     (when (todo-write-host-mode host)

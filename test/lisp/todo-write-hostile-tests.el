@@ -18,17 +18,11 @@
 (require 'todo-write-list)
 (require 'efrit-do)
 
-(ert-deftest todo-write-hostile-files-do-not-stop-following-the-project ()
-  (todo-write-hostile-with
-    (set-file-times (expand-file-name "sparse.jsonl" folder) 1000)
-    (todo-write-follow-mode)
-    (todo-write-test-wait #'todo-write-hostile-followed-p)))
-
 (ert-deftest todo-write-hostile-files-do-not-stop-following-all-sessions ()
   (todo-write-hostile-with
-    (let ((todo-write-follow-all t)
-          (later (expand-file-name "later.jsonl" folder)))
-      (todo-write-follow-mode)
+    (set-file-times (expand-file-name "sparse.jsonl" folder) 1000)
+    (let ((later (expand-file-name "later.jsonl" folder)))
+      (todo-write-agents-mode)
       (todo-write-test-wait #'todo-write-hostile-followed-p)
       (todo-write-hostile--write later (todo-write-hostile--lines "later" project "Knead"))
       (todo-write-test-wait
@@ -41,10 +35,19 @@
       (cl-letf (((symbol-function 'message)
                  (lambda (format &rest arguments)
                    (when format (push (apply #'format format arguments) said)))))
-        (let ((todo-write-follow-all t))
-          (dotimes (_ 3)
-            (todo-write-follow-mode)
-            (todo-write-test-wait (lambda () todo-write-follow--searched)))))
+        (let* ((searched 0)
+               (note (lambda (message)
+                       ;; Nothing is found before Emacs knows that it has the socket.
+                       (when (and (eq 'found (plist-get message :kind))
+                                  (plist-get message :skipped))
+                         (cl-incf searched)))))
+          (add-hook 'todo-write-hub-functions note 90)
+          (unwind-protect
+              (progn
+                (todo-write-agents-mode)
+                (todo-write-test-wait
+                 (lambda () (todo-write-follow-search) (> searched 3))))
+            (remove-hook 'todo-write-hub-functions note))))
       (should (equal 1 (cl-count-if (lambda (text) (string-search "not text" text)) said))))))
 
 (ert-deftest todo-write-a-followed-file-that-becomes-a-pipe-is-given-up ()
@@ -78,16 +81,15 @@
 
 (ert-deftest todo-write-many-sessions-among-hostile-files-are-followed ()
   (todo-write-hostile-with
-    (let ((todo-write-follow-all t))
-      (dotimes (n 250)
-        (let ((name (format "many%d" n)))
-          (todo-write-hostile--write (expand-file-name (concat name ".jsonl") folder)
-                                     (todo-write-hostile--lines name project name))))
-      (todo-write-follow-mode)
-      (todo-write-test-wait
-       (lambda () (cl-loop for n below 250
-                           always (todo-write-core-call todo-write-dyn--hub-follows-p
-                                    (format "claude:many%d" n))))))))
+    (dotimes (n 250)
+      (let ((name (format "many%d" n)))
+        (todo-write-hostile--write (expand-file-name (concat name ".jsonl") folder)
+                                   (todo-write-hostile--lines name project name))))
+    (todo-write-agents-mode)
+    (todo-write-test-wait
+     (lambda () (cl-loop for n below 250
+                         always (todo-write-core-call todo-write-dyn--hub-follows-p
+                                  (format "claude:many%d" n)))))))
 
 (ert-deftest todo-write-an-agent-in-a-hostile-project-may-write-a-plan ()
   (todo-write-hostile-with

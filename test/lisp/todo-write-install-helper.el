@@ -28,7 +28,7 @@
 (defconst todo-write-install-recipes
   '("(todo-write :type git :repo \"https://example.org/todo-write\" :inherit nil
    :files (\"lisp/*.el\" \"src\" \"Cargo.toml\" \"Cargo.lock\"
-           (\"mcp\" \"mcp/Cargo.toml\" \"mcp/Cargo.lock\" \"mcp/src\" \"mcp/plugin\")))"
+           (\"agents\" \"agents/Cargo.toml\" \"agents/src\" \"agents/plugin\")))"
     "(efrit-do :type git :repo \"https://example.org/todo-write\" :inherit nil
    :files (\"efrit-do/*.el\" (\"demo\" \"efrit-do/demo/refactor-login.json\" \"efrit-do/demo/login\")))")
   "The recipes of doc/todo-write.org, without queries of archives.")
@@ -238,7 +238,7 @@ ln -s todo-write ../github/todo-write.git && cd .. && rm -rf work" tree))))
 {\"content\": \"Change it\", \"status\": \"in_progress\", \"activeForm\": \"Changing it\"}]}")))
        (todo-write-show "trial")
        (list :result (plist-get outcome :result)
-             :commands (seq-filter #'commandp '(todo-write-follow-mode efrit-do))
+             :commands (seq-filter #'commandp '(todo-write-gptel-mode efrit-do))
              :plan (with-current-buffer "*efrit-todos*"
                      (buffer-substring-no-properties (point-min) (point-max)))
              :module (todo-write-module-find)

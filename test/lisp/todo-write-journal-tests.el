@@ -236,7 +236,7 @@
                             (todo-write-list-cells-known-agents))))
            (before
             (todo-write-test-child
-             '(require 'todo-write-agents)
+             '(require 'todo-write-agent)
              '(add-hook 'todo-write-agent-functions #'ignore)
              `(cl-flet ((work (key &optional refused path)
                           (todo-write-set-activity key 'working)

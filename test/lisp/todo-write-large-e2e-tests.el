@@ -32,7 +32,7 @@
              '(require 'todo-write-answer) '(require 'todo-write-permission)
              '(todo-write-module-load)
              `(setq todo-write-socket ,todo-write-socket-test-at)
-             '(todo-write-mcp-mode))
+             '(todo-write-agents-mode))
             ,@body))
        (todo-write-socket-test-close-all)
        (delete-directory todo-write-large-tests--folder t))))

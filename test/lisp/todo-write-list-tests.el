@@ -597,8 +597,8 @@ That is in milliseconds since the epoch."
       (should (= 2 (plist-get (todo-write-agent "a") :refused)))
       (todo-write-set-activity "a" 'working)
       (should (= 2 (plist-get (todo-write-agent "a") :refused)))
-      (cl-letf (((symbol-function 'todo-write-agents-visible-p) (lambda (&rest _) t)))
-        (todo-write-agents--look)
+      (cl-letf (((symbol-function 'todo-write-agent-visible-p) (lambda (&rest _) t)))
+        (todo-write-agent--look)
         (should (equal "Doing: One" (todo-write-list-tests--now "a")))
         ;; Seen at once.
         (refuse))

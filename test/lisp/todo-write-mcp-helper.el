@@ -7,7 +7,7 @@
 
 ;; An Emacs with the socket, like a user's, and clients of the program
 ;; `todo-write-mcp': that of the npm package @modelcontextprotocol/sdk, and a bare
-;; one for lines that the other never sends.  `make mcp' builds the program, and
+;; one for lines that the other never sends.  `make agents' builds the program, and
 ;; bin/setup fetches the client.  If one is missing, the tests are skipped.
 
 ;;; Code:
@@ -19,12 +19,13 @@
   "Return the name of FILE in the repository, or skip the test if it is absent."
   (let ((file (expand-file-name file (getenv "TODO_WRITE_ROOT"))))
     (unless (file-exists-p file)
-      (ert-skip (format "%s is not there; see bin/setup test and make mcp" file)))
+      (ert-skip (format "%s is not there; see bin/setup test and make agents" file)))
     file))
 
 (defun todo-write-mcp-helper-program ()
   "Return the name of the program, or skip the test."
-  (todo-write-mcp-helper-file "lisp/todo-write-mcp"))
+  (or (todo-write-module-find-program)
+      (ert-skip "The program is not built; see make agents")))
 
 ;;; The Emacs
 
@@ -39,7 +40,7 @@ SERVER is the socket by which tests evaluate forms."
 
 (cl-defun todo-write-mcp-emacs-start (&optional socket &key (mode t))
   "Start an Emacs with SOCKET, a new file by default; return it.
-MODE nil leaves `todo-write-mcp-mode' off."
+MODE nil leaves `todo-write-agents-mode' off."
   (let* ((socket (or socket (todo-write-mcp-helper-socket)))
          (server (expand-file-name "server" (make-temp-file "server" t))))
     (with-environment-variables (("TERM" "dumb"))
@@ -52,13 +53,14 @@ MODE nil leaves `todo-write-mcp-mode' off."
                                 (cddr (seq-difference command '("-Q" "--batch")))
                                 (list "--eval" "(require 'todo-write-mcp)"
                                       "--eval" (format "(setq todo-write-socket %S)" socket))
-                                (and mode '("--eval" "(todo-write-mcp-mode)")))))
+                                (and mode '("--eval" "(todo-write-agents-mode)")))))
              (emacs (todo-write-mcp-emacs--make :process process :socket socket :server server)))
         (todo-write-test-wait
          (lambda ()
            (unless (process-live-p process)
              (ert-fail (with-current-buffer (process-buffer process) (buffer-string))))
-           (ignore-errors (equal 2 (todo-write-mcp-emacs-eval emacs '(+ 1 1))))))
+           (ignore-errors
+             (todo-write-mcp-emacs-eval emacs (if mode '(todo-write-socket-state) t)))))
         emacs))))
 
 (defun todo-write-mcp-emacs-stop (emacs)

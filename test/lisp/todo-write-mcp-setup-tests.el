@@ -30,7 +30,7 @@
       (should (string-match-p "^Codex: not installed here$" text))
       (should (string-search "text for its settings" text)))
     (should (equal '("Set it up" "Set it up" "Show the text") (todo-write-setup-test-buttons)))
-    (should (eq (todo-write-socket-state) 'open))
+    (todo-write-test-wait (lambda () (eq (todo-write-socket-state) 'open)))
     (with-current-buffer "*todo-write MCP*"
       (should (bobp))
       (should (eq 'forward-button (key-binding (kbd "TAB"))))
@@ -77,13 +77,13 @@
          (user-init-file file))
     (unwind-protect
         (pcase-dolist (`(,kept . ,text)
-                       '((t . "(todo-write-mcp-mode)") (t . "(todo-write-mcp-mode 1)")
-                         (t . ";; Agents\n(when t ; here\n  (todo-write-mcp-mode +1))")
-                         (t . ";; (todo-write-mcp-mode)\n(todo-write-mcp-mode\n t)")
-                         (nil . ";; (todo-write-mcp-mode)") (nil . "(foo) ; (todo-write-mcp-mode 1)")
-                         (nil . "(setq a \"(todo-write-mcp-mode)\")")
-                         (nil . "(todo-write-mcp-mode -1)") (nil . "(todo-write-mcp-mode 0)")
-                         (nil . "(todo-write-mcp-mode-hook)")))
+                       '((t . "(todo-write-agents-mode)") (t . "(todo-write-agents-mode 1)")
+                         (t . ";; Agents\n(when t ; here\n  (todo-write-agents-mode +1))")
+                         (t . ";; (todo-write-agents-mode)\n(todo-write-agents-mode\n t)")
+                         (nil . ";; (todo-write-agents-mode)") (nil . "(foo) ; (todo-write-agents-mode 1)")
+                         (nil . "(setq a \"(todo-write-agents-mode)\")")
+                         (nil . "(todo-write-agents-mode -1)") (nil . "(todo-write-agents-mode 0)")
+                         (nil . "(todo-write-agents-mode-hook)")))
           (write-region text nil file nil 'silent)
           (ert-info (text)
             (should (eq kept (and (todo-write-mcp-setup-kept-p) t)))))
@@ -104,7 +104,7 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
 
 (ert-deftest todo-write-mcp-setup-acts-on-the-machine-of-the-current-folder ()
   (todo-write-with-setup
-    (todo-write-mcp-mode -1)
+    (todo-write-agents-mode -1)
     (let ((tramp-methods (cons '("mock" (tramp-login-program "sh") (tramp-login-args (("-i")))
                                  (tramp-remote-shell "/bin/sh") (tramp-remote-shell-args ("-c"))
                                  (tramp-connection-timeout 60))
@@ -123,7 +123,7 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
             (should (equal (format "mcp add todo-write -- %s.todo-write/bin/todo-write-mcp\n" home)
                            (todo-write-setup-test-read "log")))
             ;; What agents there call is not decided here.
-            (should-not todo-write-mcp-mode)
+            (should-not todo-write-agents-mode)
             (should-not (string-search "This Emacs" (todo-write-setup-test-page))))
         (tramp-cleanup-all-connections)))))
 
@@ -189,14 +189,14 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
 
 (ert-deftest todo-write-mcp-setup-names-a-program-that-cannot-be-run ()
   (let ((todo-write-mcp-program "/nowhere/todo-write-mcp"))
-    (should-error (todo-write-mcp-setup) :type 'user-error)))
+    (should-error (todo-write-mcp-setup) :type 'todo-write-error)))
 
 (ert-deftest todo-write-mcp-setup-the-doctor-names-what-is-missing ()
   (let ((todo-write-mcp-program "/nowhere/todo-write-mcp"))
     (should (string-match-p "todo-write-mcp is missing\n.*todo-write-mcp-setup"
                             (todo-write-doctor--text))))
   (let ((todo-write-mcp-program (executable-find "true")))
-    (should (string-match-p "MCP: off.*\n.*todo-write-mcp-mode" (todo-write-doctor--text)))))
+    (should (string-match-p "MCP: off.*\n.*todo-write-agents-mode" (todo-write-doctor--text)))))
 
 (ert-deftest todo-write-mcp-setup-the-doctor-says-which-installed-agents-have-the-tool ()
   (todo-write-with-setup
@@ -225,7 +225,7 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
 
 (ert-deftest todo-write-mcp-setup-ends-where-the-socket-is-refused ()
   (todo-write-with-setup
-    (todo-write-mcp-mode -1)
+    (todo-write-agents-mode -1)
     (set-file-modes (file-name-directory todo-write-socket) #o755)
     (let ((warnings (todo-write-test-warnings
                       (should (string-match-p
@@ -233,7 +233,6 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
                                (cadr (should-error (todo-write-mcp-setup)
                                                    :type 'user-error)))))))
       (should (string-match-p "must be yours alone" (car warnings))))
-    (should-not todo-write-mcp-mode)
     (should-not (get-buffer "*todo-write MCP*"))))
 
 ;;; Later sessions
@@ -245,27 +244,40 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
           (process-environment (cons (concat "HOME=" home) process-environment))
           (file (concat home "init.el"))
           (user-init-file file) (custom-file file)
-          (saved (get 'todo-write-mcp-mode 'saved-value)))
-     (put 'todo-write-mcp-mode 'saved-value nil)
+          (saved (get 'todo-write-agents-mode 'saved-value)))
+     (put 'todo-write-agents-mode 'saved-value nil)
      (write-region "" nil file nil 'silent)
      (unwind-protect (progn ,@body)
-       (put 'todo-write-mcp-mode 'saved-value saved)
+       (put 'todo-write-agents-mode 'saved-value saved)
        (delete-directory home t))))
 
 (defun todo-write-mcp-setup-tests--on-later-p (file)
   "Return non-nil if the mode is on in a new Emacs with the init file FILE."
   (with-temp-buffer
     (call-process (expand-file-name invocation-name invocation-directory) nil t nil
-                  "-Q" "--batch" "-L" todo-write-module-lisp "-l" "todo-write-mcp"
+                  "-Q" "--batch" "-L" todo-write-module-lisp "-l" "todo-write-agents"
                   "--eval" (format "(setq todo-write-socket %S)" (todo-write-socket-test-file))
-                  "-l" file "--eval" "(princ (todo-write-socket-state))")
+                  "-l" file "--eval"
+                  "(progn (when todo-write-agents-mode
+                            (while (not (todo-write-socket-state)) (accept-process-output nil 0.01)))
+                          (princ (todo-write-socket-state)))")
     (string-suffix-p "open" (buffer-string))))
+
+(ert-deftest todo-write-mcp-setup-a-mode-that-an-earlier-version-saved-is-on-later ()
+  (todo-write-with-setup
+    (todo-write-mcp-setup-tests--with-init-file
+      (write-region "(custom-set-variables '(todo-write-mcp-mode t nil (todo-write-mcp)))\n"
+                    nil file nil 'silent)
+      (should (todo-write-mcp-setup-tests--on-later-p file))
+      (write-region "(todo-write-mcp-mode)\n" nil file nil 'silent)
+      (should (todo-write-mcp-setup-tests--on-later-p file))
+      (should (todo-write-mcp-setup-kept-p)))))
 
 (ert-deftest todo-write-mcp-setup-keeps-the-mode-on-if-the-button-is-pressed ()
   (todo-write-with-setup
     (todo-write-mcp-setup-tests--with-init-file
       (should-not (todo-write-mcp-setup-tests--on-later-p file))
-      (should (string-search "put (todo-write-mcp-mode) into your init file"
+      (should (string-search "put (todo-write-agents-mode) into your init file"
                              (todo-write-setup-test-run)))
       (todo-write-setup-test-press "This Emacs" "Keep it on in later sessions")
       (should-not (member "Keep it on in later sessions" (todo-write-setup-test-buttons)))
@@ -274,7 +286,7 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
 (ert-deftest todo-write-mcp-setup-does-not-ask-if-the-init-file-has-the-mode ()
   (todo-write-with-setup
     (todo-write-mcp-setup-tests--with-init-file
-      (write-region "(todo-write-mcp-mode)\n" nil file nil 'silent)
+      (write-region "(todo-write-agents-mode)\n" nil file nil 'silent)
       (todo-write-setup-test-run)
       (should (equal '("Show the text") (todo-write-setup-test-buttons))))))
 
@@ -284,9 +296,9 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
       (cl-letf (((symbol-function 'todo-write-mcp-setup--check)
                  (lambda (_server) (format "todo-write, process %d, answered" (emacs-pid))))
                 (noninteractive nil))
-        (let ((text "on for this session only\n.*(todo-write-mcp-mode)"))
+        (let ((text "on for this session only\n.*(todo-write-agents-mode)"))
           (should (string-match-p text (todo-write-doctor--text)))
-          (write-region "(todo-write-mcp-mode)\n" nil file nil 'silent)
+          (write-region "(todo-write-agents-mode)\n" nil file nil 'silent)
           (should-not (string-match-p text (todo-write-doctor--text))))))))
 
 (provide 'todo-write-mcp-setup-tests)

@@ -31,7 +31,7 @@
 (ert-deftest todo-write-mcp-no-id-of-a-program-makes-a-long-key ()
   ;; The last letter has no width.
   (dolist (letter '(?a #x4e2d #x1161))
-    (should (>= 100 (length (todo-write-program-key-part (make-string 5000 letter)))))))
+    (should (>= 100 (length (todo-write-socket-key-part (make-string 5000 letter)))))))
 
 (ert-deftest todo-write-mcp-a-thread-has-the-project-and-a-title ()
   (todo-write-with-socket
@@ -101,7 +101,7 @@
   "Let PROGRAM, a connection, say goodbye, and wait until Emacs has heard it."
   (todo-write-socket-test-send program '(:type "bye"))
   (delete-process program)
-  (todo-write-test-wait (lambda () (null todo-write-socket--connections))))
+  (todo-write-test-wait (lambda () (null (todo-write-socket-test-live)))))
 
 (ert-deftest todo-write-mcp-a-session-that-ends-is-paused ()
   (todo-write-with-socket
@@ -112,7 +112,7 @@
       (should-not (todo-write-activity "claude:a"))
       (should (eq (todo-write-state "claude:a") 'paused))
       (should (equal "session ended" (plist-get (todo-write-summary "claude:a") :reason)))
-      (should (hash-table-empty-p todo-write-program-all))
+      (should-not todo-write-socket-programs)
       (todo-write-socket-test-write (todo-write-socket-test-hello) "a" '("One" "in_progress"))
       (should (eq (todo-write-state "claude:a") 'active)))))
 
@@ -131,7 +131,7 @@
       (todo-write-socket-test-write program "a" '("One" "in_progress"))
       (todo-write-socket-test-send older '(:type "bye"))
       (delete-process older)
-      (todo-write-test-wait (lambda () (null (cdr todo-write-socket--connections))))
+      (todo-write-test-wait (lambda () (null (cdr (todo-write-socket-test-live)))))
       (should (eq (todo-write-state "claude:a") 'active)))))
 
 (ert-deftest todo-write-mcp-what-a-program-says-after-its-goodbye-has-no-effect ()
@@ -191,7 +191,7 @@
                      (mapcar (lambda (key) (plist-get (todo-write-summary "claude:a") key))
                              '(:reason :ending))))
       (todo-write-mcp--check-programs)
-      (should-not todo-write-mcp--timer))))
+      (should-not (memq (function todo-write-mcp--check-programs) todo-write-hub-check-hook)))))
 
 (ert-deftest todo-write-mcp-a-process-of-another-container-is-not-judged ()
   (todo-write-with-socket
@@ -245,8 +245,8 @@
 (ert-deftest todo-write-mcp-it-is-unknown-what-a-quiet-agent-does ()
   (todo-write-with-socket
     (todo-write-socket-test-write (todo-write-socket-test-hello) "a" "One")
-    (let ((last (assoc "claude:a" (todo-write-program-sessions
-                                   (todo-write-program-serving "claude:a")))))
+    (let ((last (assoc "claude:a" (todo-write-socket-program-sessions
+                                   (todo-write-socket-serving "claude:a")))))
       (cl-decf (cdr last) (1+ todo-write-mcp-silence))
       (todo-write-mcp--check-programs)
       (todo-write-test-wait (lambda () (not (todo-write-activity "claude:a"))))
@@ -282,10 +282,10 @@
         (todo-write-socket-test-write program (format "s%d" n) "One")
         (delete-process program)))
     ;; Their process lives, so they could come back for a minute.
-    (todo-write-test-wait (lambda () (null todo-write-socket--connections)))
+    (todo-write-test-wait (lambda () (null (todo-write-socket-test-live))))
     (todo-write-test-wait (lambda () (eq 'paused (todo-write-state "claude:s0"))))
     (should (eq 'active (todo-write-state "claude:s99")))
-    (should (<= (hash-table-count todo-write-program-all) 64))))
+    (should (<= (length todo-write-socket-programs) 64))))
 
 ;;; Sessions that change, and subagents
 
@@ -347,11 +347,11 @@ Its last element is a list of entries."
       (dolist (session '("a" "b"))
         (todo-write-socket-test-write program session "One")))
     ;; Another Emacs knows no more than the journals.
-    (clrhash todo-write-program-all)
+    (setq todo-write-socket-programs nil)
     (todo-write-socket-test-send (todo-write-socket-test-hello :client "codex-mcp-client" :id "again")
                                  '(:type "activity" :session "a" :activity "serving"))
-    (todo-write-test-wait (lambda () (todo-write-program-serving "codex:a")))
-    (should-not (todo-write-program-serving "codex:b"))
+    (todo-write-test-wait (lambda () (todo-write-socket-serving "codex:a")))
+    (should-not (todo-write-socket-serving "codex:b"))
     (should (eq 'active (todo-write-state "codex:b")))))
 
 (ert-deftest todo-write-mcp-a-subagents-list-is-below-the-task-it-works-for ()
@@ -415,28 +415,6 @@ Its last element is a list of entries."
       (todo-write-test-wait (lambda () (eq 'paused (todo-write-state "claude:a"))))
       (should (eq 'killed (plist-get (todo-write-summary "claude:a") :ending))))))
 
-(ert-deftest todo-write-mcp-a-call-that-comes-too-late-is-dropped ()
-  (todo-write-with-socket
-    (let ((program (todo-write-socket-test-hello))
-          (now (truncate (* 1000 (float-time)))))
-      (todo-write-socket-test-send
-       program (list :type "call" :call 1 :session "a" :until (- now 1)
-                     :arguments (todo-write-test-todos "One")))
-      (todo-write-socket-test-send
-       program (list :type "call" :call 2 :session "a" :until (+ now 60000)
-                     :arguments (todo-write-test-todos "Two")))
-      (should (equal 2 (plist-get (todo-write-socket-test-read program) :call)))
-      (should (equal '("Two") (todo-write-test-contents "claude:a")))
-      (should (equal 1 (length (todo-write-revisions "claude:a")))))))
-
-(ert-deftest todo-write-mcp-a-program-with-another-clock-is-not-late ()
-  (todo-write-with-socket
-    (let* ((now (- (truncate (* 1000 (float-time))) 3600000))
-           (program (todo-write-socket-test-hello :now now)))
-      (should (car (todo-write-socket-test-call
-                    program (list :session "a" :until (+ now 5000)
-                                  :arguments (todo-write-test-todos "One"))))))))
-
 (ert-deftest todo-write-mcp-the-user-hears-which-agents-could-not-reach-this-emacs ()
   (todo-write-with-socket
     (let ((said nil))
@@ -454,7 +432,7 @@ Its last element is a list of entries."
                                  :object-type 'alist))
         (its (with-temp-buffer
                (insert-file-contents
-                (expand-file-name "mcp/src/tool.json" (getenv "TODO_WRITE_ROOT")))
+                (expand-file-name "agents/src/mcp/tool.json" (getenv "TODO_WRITE_ROOT")))
                (json-parse-buffer :object-type 'alist))))
     (pcase-dolist (`(,key . ,its-key) '((name . name) (description . description)
                                         (input_schema . inputSchema)))

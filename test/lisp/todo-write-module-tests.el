@@ -29,7 +29,7 @@
   (pcase-dolist (`(,library ,mode)
                  '((mode-line todo-write-mode-line-mode)
                    (notify todo-write-notify-mode)
-                   (auto-show todo-write-auto-show-mode) (follow todo-write-follow-mode)
+                   (auto-show todo-write-auto-show-mode) (follow todo-write-agents-mode)
                    (agent-shell todo-write-agent-shell-mode) (eca todo-write-eca-mode)
                    (efrit todo-write-efrit-mode) (gptel todo-write-gptel-register)))
     (ert-info ((symbol-name mode))
@@ -117,14 +117,14 @@ It records the depth of the deepest minibuffer."
      '(defvar ticks 0)
      '(setq todo-write-follow-interval 0.05)
      '(run-at-time 0.05 0.05 (lambda () (setq ticks (1+ ticks))))
-     '(todo-write-follow-mode)
+     '(todo-write-agents-mode)
      nil)
     (todo-write-test-wait (lambda () (todo-write-user-eval '(> ticks 20))))
     (should (equal '(t nil)
                    (todo-write-user-eval
                     '(with-current-buffer (messages-buffer)
                        (goto-char (point-min))
-                       (list todo-write-follow-mode
+                       (list todo-write-agents-mode
                              (and (re-search-forward "^Error.*" nil t) (match-string 0)))))))
     (todo-write-copy-put-module todo-write-copy-folder)
     (todo-write-user-type "\extodo-write-module-load\r")

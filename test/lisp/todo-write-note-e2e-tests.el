@@ -30,14 +30,9 @@ It follows a session, s1, and its user has just added a task."
          (todo-write-mcp-emacs-stop ,emacs)
          (todo-write-test-delete todo-write-directory)))))
 
-(defun todo-write-note-e2e--file (emacs)
-  "Return the name of the file by which the hook asks EMACS."
-  (expand-file-name "told/s1" (file-name-directory (todo-write-mcp-emacs-socket emacs))))
-
 (defun todo-write-note-e2e--add (emacs task)
-  "Add TASK in EMACS as the user, and wait until the hook asks."
-  (todo-write-mcp-emacs-eval emacs `(progn (todo-write-edit "claude:s1" 'add ,task) t))
-  (todo-write-test-wait (lambda () (file-exists-p (todo-write-note-e2e--file emacs)))))
+  "Add TASK in EMACS as the user."
+  (todo-write-mcp-emacs-eval emacs `(progn (todo-write-edit "claude:s1" 'add ,task) t)))
 
 (defun todo-write-note-e2e--hook (emacs event &rest fields)
   "Run the hook for EVENT with FIELDS for EMACS; return its output, a plist, or nil."
@@ -72,7 +67,6 @@ It follows a session, s1, and its user has just added a task."
                      (:hookEventName "PostToolUse" :additionalContext
                       "The user edited your task list; change your tasks accordingly.
 The user added \"Weed\" (pending)."))))
-    (todo-write-test-wait (lambda () (not (file-exists-p (todo-write-note-e2e--file emacs)))))
     (should-not (todo-write-note-e2e--hook emacs "PostToolUse"))))
 
 (ert-deftest todo-write-note-e2e-an-agent-that-stops-goes-on-once ()
@@ -86,9 +80,7 @@ The user added \"Weed\" (pending)."))))
 (ert-deftest todo-write-note-e2e-a-busy-or-missing-emacs-does-not-hold-the-agent ()
   (todo-write-note-e2e-with-emacs emacs
     (todo-write-mcp-emacs-suspend emacs)
-    (let ((start (float-time)))
-      (should-not (todo-write-note-e2e--hook emacs "PostToolUse"))
-      (should (< 0.15 (- (float-time) start))))
+    (should-not (todo-write-note-e2e--hook emacs "PostToolUse"))
     (signal-process (todo-write-mcp-emacs-process emacs) 'SIGCONT)
     ;; It is told the next time.
     (should (todo-write-note-e2e--told emacs "PostToolUse"))

@@ -27,58 +27,44 @@
 
 (defun todo-write-note-tests--hook (event &rest fields)
   "Ask as the hook for EVENT of the session s1 with FIELDS; return the text or nil."
-  (when (todo-write-note-tests--file-p)
-    (let* ((hook (todo-write-socket-test-hello :role "note" :id (format "note-%s" (random t))))
-           (answer (todo-write-socket-test-call
-                    hook (list :session "s1" :arguments (append fields (list :event event))))))
-      (should (car answer))
-      (unless (equal "" (cdr answer)) (cdr answer)))))
+  (let* ((hook (todo-write-socket-test-hello :role "note" :id (format "note-%s" (random t))))
+         (answer (todo-write-socket-test-call
+                  hook (list :session "s1" :arguments (append fields (list :event event))))))
+    (should (car answer))
+    (unless (equal "" (cdr answer)) (cdr answer))))
 
-(defun todo-write-note-tests--file ()
-  "Return the name of the file that lets the hook of the session s1 ask."
-  (expand-file-name "told/s1" (file-name-directory todo-write-socket)))
-
-(defun todo-write-note-tests--file-p ()
-  "Return non-nil if the hook of the session s1 asks this Emacs."
-  (file-exists-p (todo-write-note-tests--file)))
-
-(defun todo-write-note-tests--ready ()
-  "Wait until the hook of the session s1 asks this Emacs."
-  (todo-write-test-wait #'todo-write-note-tests--file-p))
+(defun todo-write-note-tests--told (event)
+  "Ask as the hook for EVENT of the session s1 until there is something to say; return that."
+  (todo-write-test-wait (lambda () (todo-write-note-tests--hook event))))
 
 (ert-deftest todo-write-note-tells-edits-of-a-followed-plan-once ()
   (todo-write-note-tests--with
     (should-not (todo-write-note-tests--hook "PostToolUse"))
     (todo-write-edit "claude:s1" 'add "Weed")
     (todo-write-edit "claude:s1" 'delete (todo-write-test-id "claude:s1" "Rake"))
-    (todo-write-note-tests--ready)
-    (should (equal (todo-write-note-tests--hook "PostToolUse")
+    (should (equal (todo-write-note-tests--told "PostToolUse")
                    "The user edited your task list; change your tasks accordingly.
 The user added \"Weed\" (pending).
 The user deleted \"Rake\"."))
-    (should-not (todo-write-note-tests--file-p))
     (should-not (todo-write-note-tests--hook "PostToolUse"))
     ;; The agent goes on with its own list.
     (todo-write "claude:s1" (todo-write-test-todos '("Rake" "in_progress") "Water") "claude" t)
     (todo-write-note--look)
-    (should-not (todo-write-note-tests--file-p))
     (should-not (plist-get (seq-find (lambda (item) (equal "Weed" (plist-get item :content)))
                                      (todo-write-items "claude:s1"))
                            :untold))
     (todo-write-edit "claude:s1" 'rename (todo-write-test-id "claude:s1" "Water") "Water all")
-    (todo-write-note-tests--ready)
     (should (string-suffix-p "\nThe user renamed \"Water\" to \"Water all\"."
-                             (todo-write-note-tests--hook "PostToolUse")))))
+                             (todo-write-note-tests--told "PostToolUse")))))
 
 (ert-deftest todo-write-note-rows-say-at-once-that-a-task-was-told ()
   (todo-write-note-tests--with
     (todo-write-edit "claude:s1" 'add "Weed")
-    (todo-write-note-tests--ready)
     (let* ((events nil)
            (todo-write-events-functions
             (cons (lambda (thread what _) (push (cons thread what) events))
                   todo-write-events-functions)))
-      (should (todo-write-note-tests--hook "PostToolUse"))
+      (should (todo-write-note-tests--told "PostToolUse"))
       (should (member '("claude:s1" . change) events))
       (should-not (plist-get (todo-write-item "claude:s1" (todo-write-test-id "claude:s1" "Weed"))
                              :untold)))))
@@ -87,8 +73,7 @@ The user deleted \"Rake\"."))
   (todo-write-note-tests--with
     (dotimes (_ 2)
       (todo-write-edit "claude:s1" 'add "Weed")
-      (todo-write-note-tests--ready)
-      (should (todo-write-note-tests--hook "PostToolUse"))
+      (should (todo-write-note-tests--told "PostToolUse"))
       (todo-write-plan-comment "claude:s1" "Hello")
       (todo-write-forget "claude:s1")
       (should-not (todo-write-plan-comments "claude:s1"))
@@ -100,25 +85,14 @@ The user deleted \"Rake\"."))
     (todo-write "claude:s1" (todo-write-test-todos "Rake" "Water") "Claude Code")
     (todo-write-edit "claude:s1" 'add "Weed")
     (todo-write-note--look)
-    (should-not (todo-write-note-tests--file-p))
     (should-not (todo-write-note--take "claude:s1"))))
 
 (ert-deftest todo-write-note-tells-it-again-if-the-hook-has-left ()
   (todo-write-note-tests--with
     (todo-write-edit "claude:s1" 'add "Weed")
-    (todo-write-note-tests--ready)
     (should-not (todo-write-note--deliver "claude:s1" #'ignore))
-    (should (todo-write-note-tests--hook "PostToolUse"))
+    (should (todo-write-note-tests--told "PostToolUse"))
     (should-not (todo-write-note-tests--hook "PostToolUse"))))
-
-(ert-deftest todo-write-note-its-files-go-with-the-socket ()
-  (todo-write-note-tests--with
-    (todo-write-edit "claude:s1" 'add "Weed")
-    (todo-write-note-tests--ready)
-    (let ((file (todo-write-note-tests--file)))
-      (should (= 0 (file-attribute-size (file-attributes file))))
-      (todo-write-mcp-mode -1)
-      (should-not (file-exists-p file)))))
 
 (ert-deftest todo-write-note-only-main-agents-of-claude-code-have-a-hook ()
   (should (equal "s1" (todo-write-note--session "claude:s1")))
@@ -144,8 +118,7 @@ The user deleted \"Rake\"."))
       (should (string-match-p "after its next tool call.*; it is not working now"
                               (todo-write-tell "claude:s1" "Use make check")))
       (should (equal "The user says: Use make check"
-                     (todo-write-note-tests--hook "PostToolUse")))
-      (should-not (todo-write-note-tests--file-p)))))
+                     (todo-write-note-tests--told "PostToolUse"))))))
 
 (ert-deftest todo-write-tell-says-that-it-cannot ()
   (todo-write-note-tests--with
@@ -189,7 +162,7 @@ Keep \"old\".
 It is public.
 The user comments on /src/b.js:
 And test it"
-                     (todo-write-note-tests--hook "PostToolUse")))
+                     (todo-write-note-tests--told "PostToolUse")))
       (should (equal '(t t) (mapcar (lambda (comment) (plist-get comment :told))
                                     (todo-write-plan-comments "claude:s1"))))
       (should-not (todo-write-note-tests--hook "PostToolUse")))))
@@ -199,8 +172,7 @@ And test it"
     (let (todo-write-events-functions)
       (todo-write-plan-comment "claude:s1" "Why?"))
     (todo-write-set-activity "claude:s1" 'working)
-    (todo-write-note-tests--ready)
-    (should (equal "The user says: Why?" (todo-write-note-tests--hook "PostToolUse")))))
+    (should (equal "The user says: Why?" (todo-write-note-tests--told "PostToolUse")))))
 
 (ert-deftest todo-write-tell-refuses-a-comment-that-would-take-the-place-of-an-untold-one ()
   (todo-write-with-store
@@ -258,18 +230,23 @@ And test it"
 
 (ert-deftest todo-write-permission-without-a-process-file-the-next-hooks-withdraw-it ()
   (todo-write-note-tests--with
-    (todo-write-note-tests--ask "npm test")
-    (todo-write-note-tests--ready)
-    (todo-write-note-tests--hook "PostToolUse" :tool_name "Bash" :tool_input '(:command "ls"))
-    (should (todo-write-requests "claude:s1"))
-    (todo-write-note-tests--hook "PostToolUse" :tool_name "Bash"
-                                 :tool_input '(:command "npm test"))
-    (should-not (todo-write-requests "claude:s1"))
-    (should-not (todo-write-note-tests--file-p))
-    (todo-write-note-tests--ask "npm run")
-    (todo-write-note-tests--ready)
-    (todo-write-note-tests--hook "Stop")
-    (should-not (todo-write-requests "claude:s1"))))
+    (let* (heard
+           (todo-write-note-said-functions
+            (cons (lambda (_thread input) (push (gethash "event" input) heard))
+                  todo-write-note-said-functions))
+           (says (lambda (&rest said)
+                   ;; The socket answers until it knows that this Emacs listens.
+                   (setq heard nil)
+                   (todo-write-test-wait
+                    (lambda () (apply #'todo-write-note-tests--hook said) heard)))))
+      (todo-write-note-tests--ask "npm test")
+      (funcall says "PostToolUse" :tool_name "Bash" :tool_input '(:command "ls"))
+      (should (todo-write-requests "claude:s1"))
+      (funcall says "PostToolUse" :tool_name "Bash" :tool_input '(:command "npm test"))
+      (should-not (todo-write-requests "claude:s1"))
+      (todo-write-note-tests--ask "npm run")
+      (funcall says "Stop")
+      (should-not (todo-write-requests "claude:s1")))))
 
 (provide 'todo-write-note-tests)
 ;;; todo-write-note-tests.el ends here

@@ -137,20 +137,12 @@
                             :tokenType "SYNTHESIS_LLM_RESPONSE")
         (should (equal (todo-write-observation-tests--types) types))))))
 
-(ert-deftest todo-write-an-unsubscribed-function-is-not-called ()
-  (todo-write-observation-tests--with
-    (let ((handle (todo-write-subscribe #'todo-write-observation-tests--hear)))
-      (todo-write-observe "a" "INTENT" "Heard")
-      (todo-write-unsubscribe handle)
-      (todo-write-unsubscribe handle)
-      (todo-write-observe "a" "INTENT" "Not heard")
-      (should (= (length todo-write-observation-tests--heard) 1)))))
-
 (ert-deftest todo-write-one-function-may-subscribe-twice-and-leave-once ()
   (todo-write-observation-tests--with
     (let ((first (todo-write-subscribe #'todo-write-observation-tests--hear)))
       (todo-write-subscribe #'todo-write-observation-tests--hear)
       (todo-write-observe "a" "INTENT" "Twice")
+      (todo-write-unsubscribe first)
       (todo-write-unsubscribe first)
       (todo-write-observe "a" "INTENT" "Once")
       (should (= (length todo-write-observation-tests--heard) 3)))))

@@ -18,7 +18,7 @@
   "Write the plugin for SOCKET to a new file, and return its name."
   (let ((file (make-temp-file "plugin" nil ".mjs")))
     (with-temp-file file
-      (insert-file-contents (todo-write-mcp-helper-file "mcp/plugin/opencode/todo-write.js"))
+      (insert-file-contents (todo-write-mcp-helper-file "agents/plugin/opencode/todo-write.js"))
       (while (re-search-forward "@\\(SOCKET\\|VERSION\\)@" nil t)
         (replace-match (if (equal "SOCKET" (match-string 1)) socket todo-write-version) t t)))
     file))
@@ -86,7 +86,7 @@
   `(todo-write-with-socket
      (let ((,host (todo-write-opencode-e2e--start todo-write-socket)))
        (unwind-protect
-           (progn (todo-write-test-wait (lambda () todo-write-socket--connections))
+           (progn (todo-write-test-wait #'todo-write-socket-test-live)
                   ,@body
                   (todo-write-opencode-e2e--ends ,host))
          (delete-process ,host)))))
@@ -371,9 +371,9 @@
 (ert-deftest todo-write-opencode-e2e-emacs-is-back ()
   (todo-write-opencode-e2e--with host
     (todo-write-opencode-e2e--asks host "per_1")
-    (todo-write-mcp-mode -1)
+    (todo-write-agents-mode -1)
     (todo-write-test-wait (lambda () (null (todo-write-requests))))
-    (todo-write-mcp-mode)
+    (todo-write-agents-mode)
     (todo-write-test-wait #'todo-write-requests)
     (should (equal "mcp:opencode:ses_1" (plist-get (car (todo-write-requests)) :thread)))
     (dolist (request (todo-write-requests))

@@ -11,7 +11,7 @@
 
 ;;; Code:
 
-(require 'todo-write-agents)
+(require 'todo-write-agent)
 (require 'todo-write-answer)
 (require 'todo-write-note)
 (require 'todo-write-opencode)
@@ -26,7 +26,7 @@
                            :version todo-write-version :client "opencode" :process (emacs-pid)
                            :started 17 :project temporary-file-directory)))
     (should (equal "welcome" (plist-get (todo-write-socket-test-read process) :type)))
-    (todo-write-test-wait (lambda () (< 0 (hash-table-count todo-write-program-all))))
+    (todo-write-test-wait (lambda () todo-write-socket-programs))
     process))
 
 (defun todo-write-opencode-tests--list (plugin session &rest entries)
@@ -252,9 +252,6 @@
     (todo-write-edit "mcp:opencode:ses_1" 'add "Weed")
     (let ((told (todo-write-socket-test-read plugin)))
       (should (equal '("tell" "ses_1") (list (plist-get told :type) (plist-get told :session)))))
-    ;; No hook asks for it.
-    (should-not (directory-files (expand-file-name "told" (file-name-directory todo-write-socket))
-                                 nil directory-files-no-dot-files-regexp))
     (should-not (string-search "Weed" (cdr (todo-write-opencode-tests--list
                                             plugin "ses_1" '("Rake" "completed")))))
     (should (equal '("Rake" "Weed") (mapcar (lambda (item) (plist-get item :content))
@@ -295,8 +292,7 @@
 (ert-deftest todo-write-opencode-each-announced-call-is-used-once ()
   (todo-write-opencode-tests--with plugin
     (let ((bridge (todo-write-socket-test-hello :id "bridge" :client "opencode" :process 1
-                                                :parent (emacs-pid)))
-          (todo-write-mcp-together-seconds 1000))
+                                                :parent (emacs-pid))))
       (cl-flet ((announce (session)
                   (todo-write-socket-test-call plugin (list :role "plan" :session session)))
                 (write (text) (should (car (todo-write-socket-test-write bridge nil text))))
@@ -314,32 +310,13 @@
         (write "Nobody's")
         (should (equal '("Nobody's") (contents "1-17")))
         (should (equal '("Two") (contents "ses_2")))
-        ;; A call that waits for the user comes after later ones.
-        (let ((todo-write-mcp-together-seconds 0))
-          (announce "ses_1")
-          (announce "ses_2")
-          (write "Two again")
-          (write "One again"))
-        (should (equal '("One again") (contents "ses_1")))
-        (should (equal '("Two again") (contents "ses_2")))
         ;; A turn that has ended makes no call.
         (announce "ses_1")
         (todo-write-socket-test-send plugin '(:type "activity" :session "ses_1" :activity "idle"))
         (announce "ses_2")
         (write "Two at last")
-        (should (equal '("One again") (contents "ses_1")))
+        (should (equal '("One") (contents "ses_1")))
         (should (equal '("Two at last") (contents "ses_2")))))))
-
-(ert-deftest todo-write-opencode-the-latest-announcement-of-all-programs-counts ()
-  (todo-write-opencode-tests--with plugin
-    (let ((other (todo-write-opencode-tests--hello :id "plugin-2"))
-          (bridge (todo-write-socket-test-hello :id "bridge" :client "opencode" :process 1
-                                                :parent (emacs-pid)))
-          (todo-write-mcp-together-seconds 0))
-      (todo-write-socket-test-call plugin '(:role "plan" :session "ses_1"))
-      (todo-write-socket-test-call other '(:role "plan" :session "ses_2"))
-      (should (car (todo-write-socket-test-write bridge nil "Two")))
-      (should (equal '("mcp:opencode:ses_2") (todo-write-threads))))))
 
 (provide 'todo-write-opencode-tests)
 ;;; todo-write-opencode-tests.el ends here

@@ -157,7 +157,7 @@ no panic."
     (todo-write-test-wait
      (lambda ()
        ;; The place may have been where the bell is rung.
-       (todo-write-dyn--hub-ring nil)
+       (todo-write-hub--feed)
        (cl-every (lambda (file)
                    (or (not (todo-write-follow--find file)) (funcall recorded-p file)))
                  files)))

@@ -78,49 +78,6 @@ FIELDS are further ones of the hook's input, :subagent and :source."
   (mapcar (lambda (option) (plist-get option :label))
           (plist-get (todo-write-permission-tests--request) :options)))
 
-;;; Their number
-
-(defun todo-write-permission-tests--call (hook number)
-  "Let HOOK ask with the NUMBER of a call, for a session of that number."
-  (todo-write-socket-test-send
-   hook `(:type "call" :call ,number :session ,(format "n%d" number) :source "process"
-          :arguments (:hook_event_name "PermissionRequest" :tool_name "Bash"
-                      :tool_input (:command ,(make-string 1000 ?x))))))
-
-(ert-deftest todo-write-permission-a-machine-has-at-most-20-open-requests ()
-  (todo-write-permission-tests--with
-    (let* ((hooks (cl-loop for n from 1 to 40 collect
-                           (todo-write-socket-test-hello :role "permission"
-                                                         :id (format "hook-%d" n))))
-           (answered (lambda () (seq-filter (lambda (hook)
-                                              (< 0 (buffer-size (process-buffer hook))))
-                                            hooks))))
-      (cl-loop for hook in hooks and n from 1
-               do (todo-write-permission-tests--call hook n))
-      ;; The others hear at once that the dialog is for the terminal.
-      (todo-write-test-wait (lambda () (= 20 (length (funcall answered)))))
-      (todo-write-test-wait (lambda () (= 20 (length (todo-write-requests)))))
-      (dolist (hook (funcall answered))
-        (let ((answer (todo-write-socket-test-read hook)))
-          (should-not (plist-get answer :ok))
-          (should-not (plist-get answer :decision))))
-      (mapc #'delete-process hooks)
-      (todo-write-test-wait (lambda () (null (todo-write-requests))))
-      (todo-write-permission-tests--call
-       (todo-write-socket-test-hello :role "permission" :id "hook-41") 41)
-      (todo-write-test-wait #'todo-write-requests))))
-
-(ert-deftest todo-write-permission-a-connection-has-at-most-eight-open-requests ()
-  (todo-write-permission-tests--with
-    (let ((hook (todo-write-socket-test-hello :role "permission")))
-      (dolist (number (number-sequence 1 10))
-        (todo-write-permission-tests--call hook number))
-      (dolist (_ '(9 10))
-        (let ((answer (todo-write-socket-test-read hook)))
-          (should-not (plist-get answer :ok))
-          (should-not (plist-get answer :decision))))
-      (todo-write-test-wait (lambda () (= 8 (length (todo-write-requests))))))))
-
 ;;; Answers
 
 (ert-deftest todo-write-permission-a-command-is-asked-and-allowed-once ()
@@ -466,7 +423,10 @@ FIELDS are further ones of the hook's input, :subagent and :source."
     (let ((hook (todo-write-permission-tests--ask "Bash" '(:command "one"))))
       (should (equal '(:behavior "allow")
                      (todo-write-permission-tests--answer hook '(:behavior "allow"))))
-      (todo-write-permission-tests--call hook 2)
+      (todo-write-socket-test-send
+       hook '(:type "call" :call 2 :session "s1" :source "process"
+              :arguments (:hook_event_name "PermissionRequest" :tool_name "Bash"
+                          :tool_input (:command "two"))))
       (todo-write-test-wait #'todo-write-requests)
       (should (equal '(:behavior "deny")
                      (todo-write-permission-tests--answer hook '(:behavior "deny")))))))

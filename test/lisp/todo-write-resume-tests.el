@@ -8,6 +8,7 @@
 (require 'ert)
 (require 'cl-lib)
 (require 'todo-write-view-test-helper)
+(require 'todo-write-follow)
 (require 'todo-write-resume)
 
 (defconst todo-write-resume-tests--id "1af7fc5e-0000-4000-8000-00000000000a")
@@ -42,31 +43,26 @@ Return what would be run, (FOLDER PROGRAM . ARGUMENTS), or the error."
 
 (ert-deftest todo-write-resume-runs-claude-where-its-session-began ()
   (todo-write-test-with-shapes
-    (let* ((home (make-temp-file "home" t))
-           (below (file-name-as-directory (expand-file-name "src" home)))
+    (let* ((home (file-name-as-directory (make-temp-file "home" t)))
+           (below (expand-file-name "src/" home))
            (todo-write-follow-agents (list (cons 'claude home)))
            (transcript (expand-file-name
                         (format "projects/-x-src/%s.jsonl" todo-write-resume-tests--id) home)))
       (unwind-protect
-          (cl-flet ((write (folder)
-                      (with-temp-file transcript
-                        (insert (json-encode
-                                 `((type . "user") (cwd . ,folder)
-                                   (sessionId . ,todo-write-resume-tests--id)
-                                   (timestamp . "2026-11-27T10:00:00.000Z") (uuid . "u")
-                                   (message . ((role . "user") (content . "Go")))))
-                                "\n"))))
-            (make-directory below)
-            (make-directory (file-name-directory transcript) t)
-            (write (directory-file-name below))
-            (should (equal (car (todo-write-resume-tests--run
-                                 (concat "claude:" todo-write-resume-tests--id) home t))
-                           below))
-            ;; What it says is not trusted.
-            (write "/tmp/../ssh:evil.example:/x")
-            (should (string-search "another machine"
-                                   (todo-write-resume-tests--run
-                                    (concat "claude:" todo-write-resume-tests--id) home t))))
+          (progn
+            (dolist (folder (list below (concat home ".git") (file-name-directory transcript)))
+              (make-directory folder t))
+            (with-temp-file transcript
+              (insert (json-encode
+                       `((type . "user") (cwd . ,(directory-file-name below))
+                         (sessionId . ,todo-write-resume-tests--id)
+                         (timestamp . "2026-11-27T10:00:00.000Z") (uuid . "u")
+                         (message . ((role . "user") (content . "Go")))))
+                      "\n"))
+            (let ((thread (todo-write-follow transcript)))
+              (should (equal home (plist-get (todo-write-about thread) :project)))
+              (should (equal below (car (todo-write-resume-tests--run thread nil t))))))
+        (todo-write-follow-stop)
         (delete-directory home t)))))
 
 (ert-deftest todo-write-resume-runs-nothing-that-is-no-session-of-a-local-folder ()

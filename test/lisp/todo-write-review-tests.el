@@ -12,7 +12,7 @@
 
 (require 'cl-lib)
 (require 'ert)
-(require 'todo-write-agents)
+(require 'todo-write-agent)
 (require 'todo-write-list)
 (require 'todo-write-note)
 (require 'todo-write-review)

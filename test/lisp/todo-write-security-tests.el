@@ -165,15 +165,15 @@
     (dolist (file (append (directory-files (expand-file-name "test/lisp" root) t "\\.el\\'")
                           (directory-files (expand-file-name "test/hosts" root) t "\\.el\\'")
                           (directory-files-recursively (expand-file-name "src" root) "\\.rs\\'")
-                          (directory-files-recursively (expand-file-name "mcp/src" root) "\\.rs\\'")
-                          (directory-files-recursively (expand-file-name "mcp/tests" root) "\\.rs\\'")
+                          (directory-files-recursively (expand-file-name "agents/src" root) "\\.rs\\'")
+                          (directory-files-recursively (expand-file-name "agents/test" root) "\\.rs\\'")
                           (directory-files-recursively (expand-file-name "test/rust" root) "\\.rs\\'")))
       (with-temp-buffer
         (insert-file-contents file)
         (while (re-search-forward
                 (concat "^(ert-deftest \\([^ ]+\\)"
-                        "\\|#\\[\\(?:tokio::\\)?test\\b.*\n\\(?: *#\\[.*\n\\)*"
-                        " *\\(?:async \\)?fn \\([a-z0-9_]+\\)")
+                        "\\|#\\[test\\b.*\n\\(?: *#\\[.*\n\\)*"
+                        " *fn \\([a-z0-9_]+\\)")
                 nil t)
           (puthash (or (match-string 1) (match-string 2)) t known))))
     known))

@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; Each test is one requirement of the documents that the package was made from.
-;; Its docstring names document and section: 000 is about change tracking, 001 about
+;; Each test is of requirements of the documents that the package was made from.
+;; Its docstring names document and sections: 000 is about change tracking, 001 about
 ;; phases, streams and thoughts, 003 about the tool `todo_write' in Efrit.
 ;; All tests use public functions only.
 
@@ -49,16 +49,6 @@ The lists are PREVIOUS and CURRENT."
   "Return the sorted keys of OBJECT, an alist, as symbols."
   (sort (mapcar #'car object) #'string<))
 
-(ert-deftest todo-write-seeds-added-items-are-detected ()
-  "Seed 000, 1.1 and 9.1."
-  (should (equal (todo-write-seeds-tests--kinds [] (todo-write-seeds-tests--list "1" "2"))
-                 '(("1" "2") nil nil nil nil))))
-
-(ert-deftest todo-write-seeds-removed-items-are-detected ()
-  "Seed 000, 1.1 and 9.1."
-  (should (equal (todo-write-seeds-tests--kinds (todo-write-seeds-tests--list "1" "2") [])
-                 '(nil nil ("1" "2") nil nil))))
-
 (ert-deftest todo-write-seeds-a-modified-item-has-its-state-before-and-after ()
   "Seed 000, 9.1, and 5: the same id with other content."
   (let* ((old (todo-write-seeds-tests--item "1" "Task 1"))
@@ -88,12 +78,12 @@ The lists are PREVIOUS and CURRENT."
                  '(nil nil nil ("1") nil))))
 
 (ert-deftest todo-write-seeds-an-undefined-list-is-an-empty-one ()
-  "Seed 000, 9.1, and 5: undefined previous and current state."
-  (let ((list (todo-write-seeds-tests--list "1")))
+  "Seed 000, 1.1 and 9.1: added and removed items, and 5: undefined states."
+  (let ((list (todo-write-seeds-tests--list "1" "2")))
     (dolist (empty '(nil []))
       (should (equal (todo-write-seeds-tests--kinds empty nil) '(nil nil nil nil nil)))
-      (should (equal (todo-write-seeds-tests--kinds empty list) '(("1") nil nil nil nil)))
-      (should (equal (todo-write-seeds-tests--kinds list empty) '(nil nil ("1") nil nil))))))
+      (should (equal (todo-write-seeds-tests--kinds empty list) '(("1" "2") nil nil nil nil)))
+      (should (equal (todo-write-seeds-tests--kinds list empty) '(nil nil ("1" "2") nil nil))))))
 
 (ert-deftest todo-write-seeds-a-change-has-exactly-the-keys-of-its-type ()
   "Seed 000, 3.1 and 10.2, in the names of the wire: of any lists and of a plan."
@@ -128,7 +118,7 @@ The lists are PREVIOUS and CURRENT."
       (should (= (plist-get change :timestamp) (plist-get changes :timestamp))))))
 
 (ert-deftest todo-write-seeds-every-field-but-the-status-makes-an-item-modified ()
-  "Seed 000, 3.2: the fields to compare."
+  "Seed 000, 3.2: the fields to compare; 10.1: granular changes of fields."
   (dolist (field '(:description :dependencies :stepType :requiredTools :expectedOutcome
                    :toolValidationMode :result :thoughts :toolCalls :actualToolCalls
                    :toolResults :validationStatus))
@@ -142,12 +132,15 @@ The lists are PREVIOUS and CURRENT."
                      (list (substring (symbol-name field) 1)))))))
 
 (ert-deftest todo-write-seeds-fields-are-compared-deeply ()
-  "Seed 000, 3.2: the deep equality of values, arrays and objects."
+  "Seed 000, 3.2: the deep equality of values, arrays and objects.
+The time of creation is compared, that of an update is not."
   (pcase-dolist (`(,equal ,old ,new)
                  '((t (:result (:a 1 :b [2 (:c "x")])) (:result (:b [2 (:c "x")] :a 1)))
                    (nil (:result (:a 1 :b [2 (:c "x")])) (:result (:a 1 :b [2 (:c "y")])))
                    (nil (:result (:a 1)) (:result (:a 1 :b 2))) (nil (:result "1") (:result 1))
                    (nil (:result [1 2]) (:result [2 1])) (nil (:result [1]) (:result [1 1]))
+                   (t (:updatedTimestamp 1) (:updatedTimestamp 2))
+                   (nil (:createdTimestamp 1) (:createdTimestamp 2))
                    (t (:thoughts :null) nil) (nil (:thoughts "x") nil) (nil nil (:toolCalls []))))
     (ert-info ((format "%S %S" old new))
       (should (eq equal
@@ -155,20 +148,6 @@ The lists are PREVIOUS and CURRENT."
                           (vector (apply #'todo-write-seeds-tests--item "1" "A" old))
                           (vector (apply #'todo-write-seeds-tests--item "1" "A" new)))
                          '(nil nil nil nil nil)))))))
-
-(ert-deftest todo-write-seeds-the-time-of-an-update-is-not-compared ()
-  "Seed 000, 3.2."
-  (should (equal (todo-write-seeds-tests--kinds
-                  (vector (todo-write-seeds-tests--item "1" "A" :updatedTimestamp 1))
-                  (vector (todo-write-seeds-tests--item "1" "A" :updatedTimestamp 2)))
-                 '(nil nil nil nil nil))))
-
-(ert-deftest todo-write-seeds-the-time-of-creation-is-compared ()
-  "Seed 000, 3.2: createdTimestamp is among the fields to compare."
-  (should (equal (todo-write-seeds-tests--kinds
-                  (vector (todo-write-seeds-tests--item "1" "A" :createdTimestamp 1))
-                  (vector (todo-write-seeds-tests--item "1" "A" :createdTimestamp 2)))
-                 '(nil ("1") nil nil nil))))
 
 (ert-deftest todo-write-seeds-a-dependency-on-a-removed-item-is-a-warning ()
   "Seed 000, 5: validate and warn, do not fail."
@@ -216,15 +195,6 @@ The lists are PREVIOUS and CURRENT."
     (todo-write-apply-changes (car lists) (apply #'todo-write-diff lists))
     (should (equal lists copies))))
 
-(ert-deftest todo-write-seeds-one-task-of-a-thousand-is-found ()
-  "Seed 000, 9.3; `make bench' has the times."
-  (let* ((previous (apply #'todo-write-seeds-tests--list
-                          (mapcar #'number-to-string (number-sequence 1 1000))))
-         (current (vconcat previous (todo-write-seeds-tests--list "1001"))))
-    (aset current 500 (todo-write-seeds-tests--item "501" "Modified task"))
-    (should (equal (todo-write-seeds-tests--kinds previous current)
-                   '(("1001") ("501") nil nil nil)))))
-
 (ert-deftest todo-write-seeds-changes-lead-from-the-one-list-to-the-other ()
   "Seed 000, 1.1: what is reported is all that changed."
   (let ((previous (todo-write-seeds-tests--list "a" "b" "c"))
@@ -234,16 +204,6 @@ The lists are PREVIOUS and CURRENT."
     (should (equal (todo-write-seeds-tests--kinds
                     current (todo-write-apply-changes previous (todo-write-diff previous current)))
                    '(nil nil nil nil nil)))))
-
-(ert-deftest todo-write-seeds-a-modification-names-its-fields ()
-  "Seed 000, 10.1: granular changes of fields."
-  (should (equal (plist-get (aref (plist-get (todo-write-diff
-                                              [(:id "1" :content "A" :priority "low")]
-                                              [(:id "1" :content "B" :priority "low")])
-                                             :modified)
-                                  0)
-                            :fields)
-                 ["content"])))
 
 (ert-deftest todo-write-seeds-changes-of-any-span-fold-into-one-set ()
   "Seed 000, 10.1: aggregation, and 5: rapid successive updates."
@@ -426,11 +386,6 @@ The lists are PREVIOUS and CURRENT."
                           :stepId :stepDescription)
                          (list id description))))))))
 
-(ert-deftest todo-write-seeds-no-key-of-an-event-vanishes ()
-  "Seed 001, 1: an event has the keys of the type, and no other."
-  (todo-write-with-store
-    (should-error (todo-write-seeds-tests--think "x" :step "t1") :type 'todo-write-input-error)))
-
 (ert-deftest todo-write-seeds-a-thought-is-recorded-with-phase-and-step ()
   "Seed 001, 5.1: the structure of a THOUGHTS observation."
   (todo-write-with-store
@@ -566,12 +521,15 @@ Use this when:\\n- Breaking down a complex task into steps\\n\
         (should (string-search "todo_write" (plist-get outcome :content)))))))
 
 (ert-deftest todo-write-seeds-each-call-is-the-whole-list ()
-  "Seed 003, design principle 1: the single source of truth, no increments."
+  "Seed 003, design principle 1: the single source of truth, no increments.
+Open question 3: the store gives ids that stay, the agent sends none."
   (todo-write-with-store
     (todo-write-test-write "a" "One" "Two" "Three")
     (todo-write-test-write "a" "Three" '("One" "completed"))
     (should (equal (mapcar #'butlast (todo-write-test-rows "a"))
-                   '(("Three" "pending") ("One" "completed"))))))
+                   '(("Three" "pending") ("One" "completed"))))
+    (should (equal (mapcar (lambda (content) (todo-write-test-id "a" content)) '("One" "Three"))
+                   '("t1" "t3")))))
 
 (ert-deftest todo-write-seeds-a-call-is-applied-whole-or-not-at-all ()
   "Seed 003, \"Why this design works\" 2, and Option B 4: validation."
@@ -585,14 +543,6 @@ Use this when:\\n- Breaking down a complex task into steps\\n\
       (should (string-search "in_progress" (plist-get problem :expected)))
       (should (string-search "todos[1].status" (plist-get outcome :result)))
       (should (equal (mapcar #'butlast (todo-write-test-rows "a")) '(("Kept" "pending")))))))
-
-(ert-deftest todo-write-seeds-more-than-one-task-in-progress-is-a-notice ()
-  "Seed 003, design principle 2: exactly one at a time."
-  (todo-write-with-store
-    (should-not (plist-get (todo-write-test-write "a" '("A" "in_progress") "B") :notices))
-    (should (= 1 (length (plist-get (todo-write-test-write "a" '("A" "in_progress")
-                                                           '("B" "in_progress"))
-                                    :notices))))))
 
 (ert-deftest todo-write-seeds-the-result-has-the-count-and-the-current-task ()
   "Seed 003, \"Why this design works\" 4: progress."
@@ -775,14 +725,6 @@ subscribers heard.  The tool \"count\" returns how often it ran."
                                               :children [(:content "Within")])]))))
       (should (equal (todo-write-test-contents "a") '("One")))
       (should (string-search "children" (car (plist-get outcome :notices)))))))
-
-(ert-deftest todo-write-seeds-tasks-have-ids-that-stay ()
-  "Seed 003, open question 3: the store gives them, the agent sends none."
-  (todo-write-with-store
-    (todo-write-test-write "a" "Read the code" "Ship it")
-    (todo-write-test-write "a" "Ship it" '("Read the code" "completed"))
-    (should (equal (todo-write-test-id "a" "Read the code") "t1"))
-    (should (equal (todo-write-test-id "a" "Ship it") "t2"))))
 
 (ert-deftest todo-write-seeds-an-interruption-pauses-the-list-and-can-be-continued ()
   "Seed 003, open question 4."

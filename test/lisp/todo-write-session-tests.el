@@ -61,7 +61,7 @@
       (todo-write-session-tests--goal "cleared")
       (should-not (string-search "Goal:" (todo-write-test-text))))))
 
-(ert-deftest todo-write-agents-without-a-plan-are-named-by-their-goal ()
+(ert-deftest todo-write-agent-without-a-plan-are-named-by-their-goal ()
   (todo-write-with-store
     (todo-write-begin "a" :agent "claude")
     (todo-write-observe "a" "TITLE" "/goal all tests pass")
@@ -99,7 +99,7 @@
         (todo-write-notify-mode -1))
       (should (equal notes withdrawn)))))
 
-(ert-deftest todo-write-agents-say-how-full-their-context-is ()
+(ert-deftest todo-write-agent-say-how-full-their-context-is ()
   (todo-write-with-store
     (todo-write-begin "a" :agent "codex")
     (should-not (plist-get (todo-write-agent "a") :context))

@@ -19,23 +19,31 @@
   "Return the name of a socket in a new private folder."
   (expand-file-name "socket" (make-temp-file "socket" t)))
 
+(defun todo-write-socket-test-open ()
+  "Open the socket; return `open', or the words why that is impossible."
+  (todo-write-socket-open)
+  (let ((door (todo-write-test-wait #'todo-write-socket-door)))
+    (if (eq 'failed (plist-get door :state)) (plist-get door :text) (plist-get door :state))))
+
 (defmacro todo-write-with-socket (&rest body)
-  "Evaluate BODY with an empty store while `todo-write-mcp-mode' is on."
+  "Evaluate BODY with an empty store while `todo-write-agents-mode' is on."
   (declare (indent 0) (debug t))
   `(let ((todo-write-socket (todo-write-socket-test-file))
          (todo-write-socket--shown nil)
          (todo-write-socket-outdated-programs nil)
-         (todo-write-program-all (make-hash-table :test #'equal))
-         (todo-write-mcp--lost nil)
-         (todo-write-mcp--timer nil))
+         (todo-write-socket-programs nil)
+         (todo-write-mcp--lost nil))
      (todo-write-with-store
        (unwind-protect
-           (progn (todo-write-mcp-mode)
-                  (should (eq 'open (todo-write-socket-state)))
+           (progn (todo-write-agents-mode)
+                  (todo-write-test-wait (lambda () (eq 'open (todo-write-socket-state))))
                   ,@body)
-         (todo-write-mcp-mode -1)
-         (todo-write-socket-test-close-all)
-         (when todo-write-mcp--timer (cancel-timer todo-write-mcp--timer))))))
+         (todo-write-agents-mode -1)
+         (todo-write-socket-test-close-all)))))
+
+(defun todo-write-socket-test-live ()
+  "Return the programs that are connected."
+  (seq-filter #'todo-write-socket-live-p todo-write-socket-programs))
 
 (defun todo-write-socket-test-close-all ()
   "Close all connections of this file."
@@ -48,17 +56,15 @@
 
 (defun todo-write-socket-test-connect (&optional file)
   "Return a connection to the socket FILE, by default `todo-write-socket-test-at'.
-A program tries again where the file is there and no program listens yet."
+It tries again until a program listens there."
   (let ((buffer (generate-new-buffer " *test program*" t)) process)
     (todo-write-test-wait
      (lambda ()
-       (condition-case err
-           (setq process (make-network-process
-                          :name "test-program" :family 'local :coding 'binary :noquery t
-                          :service (or file todo-write-socket-test-at (todo-write-socket-file))
-                          :buffer buffer :sentinel #'ignore))
-         (file-error (unless (member "Connection refused" err)
-                       (signal (car err) (cdr err)))))))
+       (ignore-error file-error
+         (setq process (make-network-process
+                        :name "test-program" :family 'local :coding 'binary :noquery t
+                        :service (or file todo-write-socket-test-at (todo-write-socket-file))
+                        :buffer buffer :sentinel #'ignore)))))
     process))
 
 (defun todo-write-socket-test-send (process line)
@@ -84,7 +90,7 @@ A program tries again where the file is there and no program listens yet."
 Its :role is by default \"tool\".  The answer must be a welcome, and Emacs
 has handled the hello when this returns."
   (let ((process (todo-write-socket-test-connect))
-        (before todo-write-socket--connections))
+        (before todo-write-socket-programs))
     (todo-write-socket-test-send
      process (append '(:type "hello") fields
                      (list :protocol 2 :roles (vector (or (plist-get fields :role) "tool"))
@@ -93,8 +99,8 @@ has handled the hello when this returns."
                            :project temporary-file-directory)))
     (should (equal "welcome" (plist-get (todo-write-socket-test-read process) :type)))
     ;; Another Emacs may have the socket.
-    (when (bound-and-true-p todo-write-mcp-mode)
-      (todo-write-test-wait (lambda () (not (eq before todo-write-socket--connections)))))
+    (when (bound-and-true-p todo-write-agents-mode)
+      (todo-write-test-wait (lambda () (not (eq before todo-write-socket-programs)))))
     process))
 
 (defun todo-write-socket-test-call (process call)

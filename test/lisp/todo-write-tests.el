@@ -312,17 +312,5 @@
         (should (= (length warnings) 1))
         (should (string-search "Broken hook" (car warnings)))))))
 
-(ert-deftest todo-write-a-change-function-may-write-and-edit ()
-  (todo-write-with-store
-    (let ((todo-write-change-functions
-           (list (lambda (thread outcome)
-                   (when (and (equal thread "a") (= (plist-get outcome :revision) 1))
-                     (todo-write-test-write thread "One" "Two")
-                     (todo-write-test-write "other" "Mirror")
-                     (todo-write-edit thread 'add "Three"))))))
-      (todo-write-test-write "a" "One")
-      (should (equal (todo-write-test-contents "a") '("One" "Two" "Three")))
-      (should (equal (todo-write-test-contents "other") '("Mirror"))))))
-
 (provide 'todo-write-tests)
 ;;; todo-write-tests.el ends here

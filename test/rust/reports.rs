@@ -1,11 +1,11 @@
 //! What an agent does, by the reports of several sources: cases and laws.
 
 use proptest::prelude::*;
-use todo_write::agents::reports::Source::{Bridge, Host, Process, Request, Transcript};
-use todo_write::agents::reports::{
+use todo_write::reports::Source::{Bridge, Host, Process, Request, Transcript};
+use todo_write::reports::{
     Background, Decision, Doing, Report, Reports, Rest, SOURCES, Source, Table, Weight, What,
 };
-use todo_write::agents::reports::{Step, decide};
+use todo_write::reports::{Step, decide};
 use todo_write::thread::activity::{Activity, AgentActivity, Ending};
 
 const KEY: &str = "claude:s";

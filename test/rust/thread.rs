@@ -239,11 +239,6 @@ fn undo_after_a_new_change_reverts_that_change() {
 }
 
 #[test]
-fn there_is_nothing_to_undo_in_a_new_thread() {
-    assert!(thread().undo(1).is_err());
-}
-
-#[test]
 fn ids_are_never_reused() {
     let mut thread = thread();
     let mut given: HashSet<String> = HashSet::new();

@@ -11,7 +11,6 @@ use std::hint::black_box;
 use std::io;
 
 use serde_json::Map;
-use todo_write::agents::claude::ClaudeReader;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::journal::{folder_of, segment};
 use todo_write::list::change::diff;
@@ -19,6 +18,7 @@ use todo_write::list::identity::recognize;
 use todo_write::list::input::{Options, Plan, read_text};
 use todo_write::list::item::{List, Status};
 use todo_write::thread::{Edit, WriteOptions};
+use todo_write_mcp::claude::ClaudeReader;
 
 use node::Node;
 use row::{Row, seconds, times};

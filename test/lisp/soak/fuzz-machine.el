@@ -180,7 +180,7 @@ LAST non-nil means that its file has no more."
                       (cl-loop for n from from below to
                                collect `( :modified (:secs_since_epoch ,now :nanos_since_epoch 0)
                                           :path ,(format "/home/.claude/projects/-garden/s%d.jsonl" n)
-                                          :is_of_project t :has_processes :false :begun :null)))
+                                          :begun :null)))
                     []]))))
 
 (defun fuzz-machine--processes (home count)

@@ -18,15 +18,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Map;
-use todo_write::agents::Event;
-use todo_write::agents::recorder::{Recorder, ThreadUpdate, Touched};
 use todo_write::events::Millis;
 use todo_write::journal::plan::Plan as SavedPlan;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::journal::{folder_of, segment};
 use todo_write::list::input::Plan;
 use todo_write::list::item::{Draft, Item, Status};
+use todo_write::recorder::{Recorder, ThreadUpdate, Touched};
 use todo_write::thread::{Outcome, Thread, WriteOptions};
+use todo_write::wire::event::Event;
 
 pub use folder::Folder;
 pub use todo_write::list::item::Status::{Completed, InProgress, Pending};

@@ -13,23 +13,21 @@ pub mod seeds;
 pub mod shape;
 pub mod stream;
 pub mod thread;
-pub mod transcript;
 
-mod lists;
+pub mod lists;
 
 use super::{acts, folder};
 
 /// A law, which panics if the bytes break it.
 pub type Law = fn(&[u8]);
 
-/// All laws, with the names of their targets.
-pub const LAWS: [(&str, Law); 8] = [
+/// The laws of the module, with the names of their targets. That of transcripts stands with their readers.
+pub const LAWS: [(&str, Law); 7] = [
     ("input", input::holds),
     ("shape", shape::holds),
     ("change", change::holds),
     ("merge", merge::holds),
     ("thread", thread::holds),
     ("journal", journal::holds),
-    ("transcript", transcript::holds),
     ("stream", stream::holds),
 ];

@@ -1,0 +1,452 @@
+//! Claude Code's transcripts.
+//!
+//! A session is a file of JSON lines. An assistant line holds a tool call, a user line its result.
+//! `TodoWrite` passes a whole list; `TaskCreate` and `TaskUpdate` of later versions build one. Lines
+//! of subagents are marked as a side chain.
+//!
+//! - A call takes effect with its result, unless the result is a refusal. Hooks may refuse a
+//!   call or delay it for any time, so a call without a result takes effect with the next message.
+//! - The files of subagents repeat lines of their session. Each line and each call counts once.
+
+mod commands;
+pub(crate) mod edits;
+mod figures;
+pub(crate) mod files;
+pub(crate) mod line;
+mod outcomes;
+pub mod process_files;
+pub(crate) mod prompts;
+mod sources;
+pub(crate) mod tasks;
+mod tools;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use crate::calls::PendingCalls;
+use crate::events::{Events, RecentNames, push_bounded};
+use crate::field::{millis, readable_part};
+use crate::goals::Goals;
+use figures::Responses;
+use line::{Block, GoalStatus, Message, TranscriptLine, tagged};
+use outcomes::refused_by;
+use prompts::SlashCommand;
+use sources::{Sources, TitleSource};
+use tasks::Task;
+use todo_write::events::Millis;
+use todo_write::events::payload::RefusedBy;
+use todo_write::events::policy::Policy;
+use todo_write::events::session::{Cost, Goal};
+use todo_write::list::input::Options;
+use todo_write::list::raw::Raw;
+use todo_write::reports::Background;
+use todo_write::text::excerpt;
+use todo_write::wire::event::{Event, EventKind, Place, Source, lenient};
+use tools::{ToolCall, ToolResult};
+
+/// Maximum number of subagents that returned.
+const ENDED: usize = 512;
+
+/// Maximum number of commands in the background that are counted.
+const COMMANDS: usize = 100;
+
+/// The version from which on subagents have their files in a folder of their session.
+const SUBAGENTS_APART: [u32; 3] = [2, 1, 2];
+
+/// A version from which on the line of each denied call names who denied it, but for subagents' lines.
+const DENIALS_NAMED: [u32; 3] = [2, 1, 331];
+
+/// Reads the transcript of a session and those of its subagents.
+#[derive(Debug, Default)]
+pub struct ClaudeReader {
+    options: Options,
+    pub(super) policy: Policy,
+    sources: Sources,
+    /// The lines, calls and results read so far.
+    seen: RecentNames,
+    calls: PendingCalls<ToolCall>,
+    /// The ids of subagents that returned, or of the calls that started them, with the times and places.
+    ended_subagents: VecDeque<(String, Option<Millis>, Option<Place>)>,
+    /// The time of the last line of a main agent.
+    time: Option<Millis>,
+    /// Whether the main agent's turn ended.
+    is_idle: bool,
+    /// The names of commands of the main agent that run in the background, and how many subagents do.
+    commands: VecDeque<String>,
+    subagents: u32,
+    /// Whether the last event of the main agent's turn is that it ended well.
+    has_ended_well: bool,
+    /// Whether the last line said that the next one is a command that no model reads, such as `/clear`.
+    is_command_local: bool,
+    /// The user's last command, which is a prompt if the model answers before the next one.
+    command: Option<SlashCommand>,
+    /// Whether the last call of the main agent was denied.
+    is_denied: bool,
+    /// Whether a version wrote lines whose subagents have their files beside the transcript.
+    pub(super) has_subagents_beside: bool,
+    /// The number of lines that could not be read in full.
+    pub(super) unreadable: u64,
+    responses: Responses,
+    goals: Goals,
+    /// The title of a session whose first line was not read yet.
+    early_title: Option<(String, TitleSource, String)>,
+    pub(super) events: Events,
+}
+
+struct Origin<'l> {
+    source: Arc<Source>,
+    uuid: &'l str,
+    time: Option<Millis>,
+    /// Whether the session clears a completed list: only the terminal interface does.
+    clears: bool,
+    /// Whether a fork copied the line. A fork begins without the tasks of its session.
+    is_copied: bool,
+    /// Whether the version is 2 or later.
+    is_modern: bool,
+    /// Whether the line would name who denied the call of which it has the result.
+    names_denials: bool,
+    refused_by: Option<RefusedBy>,
+}
+
+impl Origin<'_> {
+    /// The origin of an event that no line has.
+    fn beside(source: Arc<Source>, time: Option<Millis>) -> Origin<'static> {
+        Origin {
+            source,
+            uuid: "",
+            time,
+            clears: false,
+            is_copied: false,
+            is_modern: true,
+            names_denials: false,
+            refused_by: None,
+        }
+    }
+
+    /// An event of this line, in a thread of `source`.
+    fn event(&self, source: Arc<Source>, kind: EventKind) -> Event {
+        Event { source, uuid: self.uuid.to_owned(), time: self.time, place: None, kind }
+    }
+}
+
+impl ClaudeReader {
+    /// A reader of a session's lines.
+    pub fn new(options: Options) -> ClaudeReader {
+        ClaudeReader { options: lenient(options), ..ClaudeReader::default() }
+    }
+
+    /// The session of the last line of a main agent.
+    pub fn session(&self) -> Option<&Arc<Source>> {
+        self.sources.last()
+    }
+
+    /// The events since the last call, oldest first.
+    ///
+    /// The ends of subagents come last, because a subagent's file is read after the session's file,
+    /// which reports the end.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        let mut events = self.events.take();
+        for (id, time, place) in std::mem::take(&mut self.ended_subagents) {
+            if let Some(source) = self.sources.end_subagent(&id) {
+                let (uuid, kind) = (String::new(), EventKind::SubagentEnded);
+                events.push(Event { source, uuid, time, place, kind });
+            }
+        }
+        events
+    }
+
+    /// Reads a line, without its line feed.
+    pub fn read_line(&mut self, bytes: &[u8]) {
+        if let Some(line) = TranscriptLine::parse(bytes) {
+            return self.line(line);
+        }
+        if !bytes.trim_ascii().is_empty() {
+            self.unreadable += 1;
+        }
+        let part = readable_part(bytes, |part| TranscriptLine::parse(part).is_some());
+        if let Some(line) = part.as_deref().and_then(TranscriptLine::parse) {
+            self.line(line);
+        }
+    }
+
+    fn line(&mut self, line: TranscriptLine<'_>) {
+        let time = self.date(&line);
+        self.title(&line, time);
+        if let (Some(folder), Some(session)) = (&line.relocated_cwd, line.session_id)
+            && let Some(source) = self.sources.main(session)
+        {
+            self.emit(&Origin::beside(source, time), EventKind::Moved(folder.0.clone()));
+        }
+        // A session in which nothing was asked has cost nothing.
+        if let (Some(cost), Some(session)) = (line.total_cost.filter(|cost| *cost > 0.0), line.session_id)
+            && let (Some(source), Some(cost)) = (self.sources.main(session), Cost::new(cost, "USD"))
+        {
+            self.emit(&Origin::beside(source, time), EventKind::Cost(cost));
+        }
+        let goal = line.attachment.and_then(GoalStatus::read);
+        if goal.is_none() && !matches!(line.kind, Some("user" | "assistant" | "system" | "result")) {
+            return;
+        }
+        let Some(source) = self.sources.of(&line) else { return };
+        let uuid = line.uuid.unwrap_or_default();
+        if !uuid.is_empty() && !self.seen.insert(&source.session, "line", uuid) {
+            return;
+        }
+        let clears = !line.entrypoint.is_some_and(|entrypoint| entrypoint.starts_with("sdk"));
+        let is_copied = line.request_session_id.is_some_and(|session| session != source.session);
+        let version = line.version.as_ref().map(|version| version_of(&version.0));
+        let is_modern = version.is_none_or(|[major, ..]| major != 1);
+        self.has_subagents_beside |= version.is_none_or(|version| version < SUBAGENTS_APART);
+        let names_denials =
+            source.subagent.is_none() && version.is_some_and(|version| version >= DENIALS_NAMED);
+        let refused_by = line.tool_denial_kind.as_ref().and_then(|kind| refused_by(&kind.0));
+        let origin = Origin { source, uuid, time, clears, is_copied, is_modern, names_denials, refused_by };
+        if let Some((_, kind, title)) =
+            self.early_title.take_if(|(session, ..)| *session == origin.source.session)
+        {
+            self.set_title(&origin, kind, title);
+        }
+        if let Some(goal) = goal.filter(|_| origin.source.subagent.is_none()) {
+            return self.set_goal(&origin, goal.goal(self.goals.goal.as_ref()));
+        }
+        let is_of_user = line.is_of_user();
+        match (line.kind, line.message) {
+            (Some("system"), _) if line.subtype == Some("turn_duration") => {
+                if origin.source.subagent.is_none() {
+                    self.subagents = line.pending_background_agent_count.unwrap_or_default();
+                }
+                self.end_turn(&origin, None);
+            }
+            (Some("result"), _) => {
+                let error = line.result.filter(|_| line.is_error == Some(true));
+                self.end_turn(&origin, error.map(|error| excerpt(&error.0, 200)));
+            }
+            (Some("user"), Some(message)) => {
+                if origin.source.subagent.is_none() && line.tool_denial_kind.is_some() {
+                    self.is_denied = true;
+                }
+                self.user_message(&origin, message, line.tool_use_result, is_of_user);
+            }
+            (Some("assistant"), Some(message)) if line.is_api_error_message == Some(true) => {
+                let text = message.content.0.into_iter().find_map(|block| block.text);
+                self.end_turn(&origin, text.map(|text| excerpt(&text.0, 200)));
+            }
+            // What Claude Code itself answers, as when a session is resumed, is of no turn.
+            (Some("assistant"), Some(message)) if message.is_of_model() => {
+                self.answer_command(&origin);
+                self.usage(&origin, &message, line.request_id.as_ref().map_or("", |id| &id.0));
+                self.assistant_message(&origin, message);
+            }
+            _ => {}
+        }
+    }
+
+    /// The time of a line. A line without a timestamp, such as a title, has the time of the line
+    /// before it or, at the head of the file, of the line after it.
+    fn date(&mut self, line: &TranscriptLine<'_>) -> Option<Millis> {
+        let Some(time) = line.timestamp.and_then(millis) else { return self.time };
+        if line.is_sidechain != Some(true) && self.time.replace(time).is_none() {
+            self.events.date(time);
+        }
+        Some(time)
+    }
+
+    fn title(&mut self, line: &TranscriptLine<'_>, time: Option<Millis>) {
+        let Some(session) = line.session_id else { return };
+        let (kind, title) = match (&line.custom_title, &line.ai_title) {
+            (Some(title), _) => (TitleSource::Custom, excerpt(&title.0, 100)),
+            (None, Some(title)) => (TitleSource::Own, excerpt(&title.0, 100)),
+            (None, None) => return,
+        };
+        match self.sources.main(session) {
+            Some(source) => self.set_title(&Origin::beside(source, time), kind, title),
+            None => self.early_title = Some((session.to_owned(), kind, title)),
+        }
+    }
+
+    fn set_title(&mut self, origin: &Origin<'_>, kind: TitleSource, title: String) {
+        if self.sources.set_title(&origin.source, kind) {
+            self.emit(origin, EventKind::Title(title));
+        }
+    }
+
+    /// Sets the title that the user gave the session, from the file beside the transcript.
+    pub(crate) fn set_custom_title(&mut self, title: &str) {
+        if let Some(source) = self.session().cloned() {
+            let origin = Origin::beside(source, self.time);
+            self.set_title(&origin, TitleSource::Custom, excerpt(title, 100));
+        }
+    }
+
+    /// Sets the session's tasks from their files, the newest of which changed at `time`.
+    pub(crate) fn set_tasks(&mut self, files: Vec<Task>, time: Option<Millis>) {
+        let Some(source) = self.session().cloned() else { return };
+        let is_shown = self.sources.uses_own_tasks(&source);
+        let Some(tasks) = self.sources.tasks(&source) else { return };
+        // Claude Code clears a completed list, which stays visible here until the next one begins.
+        if files.iter().all(|task| task.is_internal) && tasks.are_done() {
+            return;
+        }
+        let time = time.max(self.time);
+        if tasks.reset(files, time) && is_shown {
+            let list = tasks.plan(&self.options);
+            self.emit(&Origin::beside(source, time), EventKind::List(list));
+        }
+    }
+
+    pub(crate) fn set_call(&mut self, subagent: &str, call: &str) {
+        self.sources.set_call(subagent, call);
+    }
+
+    /// Records the end of a subagent, given by its id or by that of the call that started it.
+    pub(crate) fn end_subagent(&mut self, id: &str, time: Option<Millis>) {
+        let place = self.events.place.clone();
+        push_bounded(&mut self.ended_subagents, ENDED, (id.to_owned(), time, place));
+    }
+
+    fn emit(&mut self, origin: &Origin<'_>, kind: EventKind) {
+        let event = origin.event(origin.source.clone(), kind);
+        match event.source.subagent {
+            None => self.events.push(event),
+            Some(_) => self.sources.hold(event, &mut self.events),
+        }
+    }
+
+    fn set_goal(&mut self, origin: &Origin<'_>, goal: Goal) {
+        let (goal, is_end_due) = self.goals.set(goal);
+        if let Some(goal) = goal {
+            self.emit(origin, EventKind::Goal(goal));
+        }
+        if is_end_due {
+            self.emit(origin, self.turn_ended(None));
+        }
+    }
+
+    fn end_turn(&mut self, origin: &Origin<'_>, error: Option<String>) {
+        let is_denied = self.go_idle(origin) && error.is_none();
+        let is_main = origin.source.subagent.is_none();
+        if is_main && !is_denied && error.is_none() && self.goals.hold_end() {
+            return;
+        }
+        self.has_ended_well |= is_main && !is_denied && error.is_none();
+        let end = self.turn_ended(error);
+        self.emit(origin, if is_denied { EventKind::Denied } else { end });
+    }
+
+    /// The end of a turn of the main agent.
+    fn turn_ended(&self, error: Option<String>) -> EventKind {
+        let commands = u32::try_from(self.commands.len()).unwrap_or(u32::MAX);
+        EventKind::TurnEnded { error, background: Background { commands, subagents: self.subagents } }
+    }
+
+    /// Notes that a command or subagent in the background ended, by its name. The agent may go on later.
+    fn end_in_background(&mut self, origin: &Origin<'_>, name: &str) {
+        let before = self.commands.len();
+        self.commands.retain(|command| command != name);
+        if self.commands.len() == before {
+            self.subagents = self.subagents.saturating_sub(1);
+        }
+        if self.has_ended_well && origin.source.subagent.is_none() {
+            self.emit(origin, self.turn_ended(None));
+        }
+    }
+
+    /// Ends the turn of a main agent; returns whether its last call was denied.
+    fn go_idle(&mut self, origin: &Origin<'_>) -> bool {
+        let is_main = origin.source.subagent.is_none();
+        if is_main {
+            self.goals.forget_end();
+            self.has_ended_well = false;
+        }
+        self.is_idle |= is_main;
+        is_main && std::mem::take(&mut self.is_denied)
+    }
+
+    fn user_message(
+        &mut self,
+        origin: &Origin<'_>,
+        message: Message<'_>,
+        fields: Option<&RawValue>,
+        is_of_user: bool,
+    ) {
+        let text = message.text();
+        let blocks = message.content.0;
+        let results = blocks.iter().filter(|block| block.tool_use_id.is_some()).count();
+        let fields = fields.filter(|_| results == 1);
+        for block in blocks {
+            match (block.kind, block.tool_use_id, block.text) {
+                (Some("tool_result"), Some(id), _) => {
+                    let content = block.content.map(|content| content.0).unwrap_or_default();
+                    let is_error = block.is_error == Some(true);
+                    self.result(origin, ToolResult { id, content, is_error, fields });
+                }
+                (Some("text"), _, Some(text)) => self.notice(origin, &text.0),
+                _ => {}
+            }
+        }
+        self.said(origin, &text, is_of_user);
+    }
+
+    /// Reads what Claude Code itself says in a message of the user.
+    fn notice(&mut self, origin: &Origin<'_>, text: &str) {
+        if text.starts_with("[Request interrupted by user") {
+            let is_denied = self.go_idle(origin);
+            return self.emit(origin, if is_denied { EventKind::Denied } else { EventKind::Interrupted });
+        }
+        if text.starts_with("<task-notification>") && tagged(text, "status").is_some() {
+            let names = ["tool-use-id", "task-id"].into_iter().filter_map(|tag| tagged(text, tag));
+            names.for_each(|name| self.end_subagent(name, origin.time));
+            if let Some(name) = tagged(text, "task-id") {
+                self.end_in_background(origin, name);
+            }
+        }
+    }
+
+    fn assistant_message(&mut self, origin: &Origin<'_>, message: Message<'_>) {
+        let id = message.id.unwrap_or_default();
+        let is_end = message.stop_reason == Some("end_turn");
+        if origin.source.subagent.is_none() {
+            self.goals.forget_end();
+            self.has_ended_well = false;
+        }
+        if self.is_idle && origin.source.subagent.is_none() && !is_end {
+            self.is_idle = false;
+            self.emit(origin, EventKind::TurnBegun);
+        }
+        self.apply_unanswered(origin, id);
+        message.content.0.into_iter().for_each(|block| self.assistant_block(origin, id, block));
+        if is_end {
+            self.end_turn(origin, None);
+        }
+    }
+
+    fn assistant_block(&mut self, origin: &Origin<'_>, message: &str, block: Block<'_>) {
+        match (block.kind, block.id, block.name) {
+            (Some("text"), ..) => {
+                let text = block.text.map(|text| text.0).unwrap_or_default();
+                if !text.trim().is_empty() {
+                    self.emit(origin, EventKind::Message(text.trim().to_owned()));
+                }
+            }
+            (Some("thinking"), ..) => {
+                let text = block.thinking.map(|thinking| thinking.0).unwrap_or_default();
+                if !text.trim().is_empty() {
+                    self.emit(origin, EventKind::Thoughts(text));
+                }
+            }
+            (Some("tool_use"), Some(id), Some(name))
+                if self.seen.insert(&origin.source.session, "call", id) =>
+            {
+                self.call(origin, message, (id, name), &block.input.unwrap_or(Raw::Null));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn version_of(text: &str) -> [u32; 3] {
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().unwrap_or(0));
+    std::array::from_fn(|_| numbers.next().unwrap_or(0))
+}

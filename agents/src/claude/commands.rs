@@ -1,0 +1,182 @@
+//! What a command of Claude Code changed in files and in Git, as its result tells it.
+//!
+//! The program compares the repository before and after a command. It shows up to five files, and counts the
+//! others. Its hunks have the file's own tabs, but no mark for a missing line feed at the end of a file.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use serde::{Deserialize, Deserializer};
+
+use crate::field::Excerpt;
+use todo_write::events::git::{GitKind, GitOperation};
+use todo_write::events::patch::{ChangedFile, FileChange};
+use todo_write::wire::event::Effect;
+
+const MOST_FILES_OF_COMMAND: usize = 100;
+/// Maximum number of bytes of all hunks of a command.
+const LARGEST: usize = 1024 * 1024;
+
+/// A part of a patch in a result.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct PatchHunk<'a> {
+    #[serde(deserialize_with = "line_number")]
+    pub old_start: usize,
+    #[serde(deserialize_with = "line_number")]
+    pub old_lines: usize,
+    #[serde(deserialize_with = "line_number")]
+    pub new_start: usize,
+    #[serde(deserialize_with = "line_number")]
+    pub new_lines: usize,
+    /// Its lines with their signs.
+    #[serde(borrow)]
+    pub lines: Vec<Cow<'a, str>>,
+}
+
+/// A number from 0 to the highest that a file may have, so that adding the lines of a patch is safe.
+fn line_number<'de, D: Deserializer<'de>>(from: D) -> Result<usize, D::Error> {
+    let number = u64::deserialize(from)?.min(i32::MAX.cast_unsigned().into());
+    Ok(usize::try_from(number).unwrap_or_default())
+}
+
+/// `gitOperation` of a result.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct GitResult<'a> {
+    #[serde(borrow)]
+    commit: Option<GitFields<'a>>,
+    #[serde(borrow)]
+    push: Option<GitFields<'a>>,
+    #[serde(borrow)]
+    branch: Option<GitFields<'a>>,
+    #[serde(borrow)]
+    pr: Option<GitFields<'a>>,
+}
+
+/// The fields of all its parts.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct GitFields<'a> {
+    #[serde(borrow)]
+    sha: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    branch: Option<Cow<'a, str>>,
+    #[serde(rename = "ref", borrow)]
+    reference: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    action: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    url: Option<Cow<'a, str>>,
+    number: Option<u64>,
+}
+
+type Word = Excerpt<40>;
+
+impl GitResult<'_> {
+    /// Adds the operations to the commits that are known by what the command printed, which has their titles.
+    pub(super) fn add_to(&self, known: &mut Vec<GitOperation>) {
+        let word = |text: &Option<Cow<'_, str>>| text.as_ref().map(|text| Word::of(text).0);
+        if let Some(fields) = &self.commit
+            && let Some(told) = fields.sha.as_ref().and_then(|sha| GitOperation::commit(sha))
+        {
+            let place = known.iter().position(|one| one.kind == GitKind::Commit && one.id == told.id);
+            let place = place.unwrap_or_else(|| {
+                known.push(told);
+                known.len() - 1
+            });
+            known[place].action = word(&fields.kind).filter(|kind| kind != "committed");
+        }
+        if let Some(branch) = self.push.as_ref().and_then(|fields| fields.branch.as_ref()) {
+            known.push(GitOperation::of_branch(GitKind::Push, branch));
+        }
+        if let Some(fields) = &self.branch
+            && let Some(branch) = &fields.reference
+        {
+            let is_rebase = fields.action.as_deref() == Some("rebased");
+            let kind = if is_rebase { GitKind::Rebase } else { GitKind::Merge };
+            known.push(GitOperation::of_branch(kind, branch));
+        }
+        if let Some(fields) = &self.pr {
+            let told = fields.url.as_ref().and_then(|url| GitOperation::pull_request(url));
+            let told = told.unwrap_or_else(|| GitOperation {
+                number: fields.number,
+                ..GitOperation::new(GitKind::PullRequest)
+            });
+            known.push(GitOperation { action: word(&fields.action), ..told });
+        }
+    }
+}
+
+/// `bashEditDiff` of a result.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct CommandDiff<'a> {
+    /// The files that are shown.
+    #[serde(borrow)]
+    files: Vec<CommandFile<'a>>,
+    /// The number of those that are not.
+    more_files: u64,
+    /// Whether the repository could not be compared, or not all of it.
+    unavailable: bool,
+    /// Whether it was not compared.
+    skipped: bool,
+    /// Whether other commands ran at the same time.
+    shared: bool,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct CommandFile<'a> {
+    #[serde(borrow)]
+    file_path: Cow<'a, str>,
+    #[serde(borrow)]
+    hunks: Vec<PatchHunk<'a>>,
+    created: bool,
+    deleted: bool,
+}
+
+impl CommandDiff<'_> {
+    pub(super) fn add_to(&self, effect: &mut Effect) {
+        let mut left = LARGEST;
+        let named = self.files.iter().filter(|file| !file.file_path.is_empty());
+        effect.files.extend(named.take(MOST_FILES_OF_COMMAND).map_while(|file| file.changed(&mut left)));
+        let is_cut = effect.files.len() < self.files.len();
+        effect.more_files = is_cut || self.more_files > 0 || self.unavailable || self.skipped;
+        effect.others_wrote = self.shared;
+    }
+}
+
+impl CommandFile<'_> {
+    /// The change, whose hunks take their bytes from `left`; none if they are too many.
+    fn changed(&self, left: &mut usize) -> Option<ChangedFile> {
+        let size: usize = self.hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| line.len() + 1).sum();
+        *left = left.checked_sub(size)?;
+        let Self { created, deleted, .. } = *self;
+        let inexact = self.hunks.iter().any(is_without_end);
+        let change = FileChange { created, deleted, inexact, by_command: true };
+        let mut hunks = String::new();
+        for PatchHunk { old_start, old_lines, new_start, new_lines, lines } in &self.hunks {
+            // A line with a line feed in it would be several lines, perhaps the header of another file.
+            if lines.iter().any(|line| line.contains('\n')) {
+                continue;
+            }
+            // Of a file of one line, the program says that its absent side begins at line 1.
+            let start =
+                |start: usize, lines: usize| if lines == 0 && (created || deleted) { 0 } else { start };
+            let (old_start, new_start) = (start(*old_start, *old_lines), start(*new_start, *new_lines));
+            let _ = writeln!(hunks, "@@ -{old_start},{old_lines} +{new_start},{new_lines} @@");
+            lines.iter().for_each(|line| hunks.extend([line.as_ref(), "\n"]));
+        }
+        Some(ChangedFile::with_hunks(&self.file_path, hunks, change))
+    }
+}
+
+/// Whether a line is removed and added again: only the line feed after it is new, or gone.
+fn is_without_end(hunk: &PatchHunk<'_>) -> bool {
+    let side = |sign| hunk.lines.iter().filter_map(move |line| line.strip_prefix(sign));
+    let removed = side('-').next_back();
+    removed.is_some() && [side('+').next(), side('+').next_back()].contains(&removed)
+}

@@ -1,0 +1,89 @@
+//! What Claude Code tells of its work in figures: the tokens of responses, and the sums of subagents.
+
+use std::collections::VecDeque;
+
+use super::line::{Message, ToolUseResult};
+use super::{ClaudeReader, Origin};
+use crate::events::push_bounded;
+use todo_write::events::session::Context;
+use todo_write::events::work::{Tokens, Usage};
+use todo_write::wire::event::EventKind;
+
+/// Maximum number of responses whose tokens may still grow.
+const RESPONSES: usize = 256;
+
+#[derive(Debug, Default)]
+pub(super) struct Responses(VecDeque<(String, Usage)>);
+
+impl Responses {
+    /// Adds the figures in one line of a response; returns all of the response if they are news.
+    fn add(&mut self, response: &str, message: &Message<'_>) -> Option<Usage> {
+        let tokens = Tokens::from(message.usage?);
+        let place = self.0.iter().rposition(|(known, _)| known == response);
+        let before = place.and_then(|place| self.0.remove(place)).map(|(_, usage)| usage);
+        let mut usage = before.clone().unwrap_or(Usage { at_least: true, ..Usage::default() });
+        if tokens.sum() > usage.tokens.sum() {
+            usage.tokens = tokens;
+        }
+        usage.model = usage.model.or_else(|| message.model.as_ref().map(|model| model.0.clone()));
+        usage.at_least &= message.stop_reason.is_none();
+        push_bounded(&mut self.0, RESPONSES, (response.to_owned(), usage.clone()));
+        (before.as_ref() != Some(&usage)).then_some(usage)
+    }
+}
+
+impl ClaudeReader {
+    /// Counts the tokens of a model's message. Its lines repeat them with growing numbers.
+    pub(super) fn usage(&mut self, origin: &Origin<'_>, message: &Message<'_>, request: &str) {
+        // A fork begins with copies of its session's lines, whose work is counted there.
+        if origin.is_copied {
+            return;
+        }
+        let response = format!("{} {request}", message.id.unwrap_or_default());
+        if let Some(usage) = self.responses.add(&response, message) {
+            // The next request has all of the conversation again.
+            let Tokens { input, cache_read, cache_write, .. } = usage.tokens;
+            let tokens = input.saturating_add(cache_read).saturating_add(cache_write);
+            let context = Some(Context { tokens, limit: None }).filter(|_| tokens > 0);
+            self.emit_work(origin, EventKind::Usage { response, usage, context });
+        }
+    }
+
+    /// Emits the sums of a subagent's work, which count only if the subagent has no file.
+    pub(super) fn emit_sums(
+        &mut self,
+        origin: &Origin<'_>,
+        subagent: &str,
+        call: &str,
+        fields: &ToolUseResult<'_>,
+    ) {
+        let Some(stats) = fields.tool_stats else { return };
+        if stats.edit_file_count == 0 || self.sources.has_subagent(subagent) {
+            return;
+        }
+        let kind = EventKind::OfSubagent {
+            subagent: subagent.to_owned(),
+            call: Some(call.to_owned()),
+            kind: Box::new(EventKind::SubagentSums {
+                added: stats.lines_added,
+                removed: stats.lines_removed,
+                edits: stats.edit_file_count,
+            }),
+        };
+        self.events.push(origin.event(origin.source.clone(), kind));
+    }
+
+    /// Emits work, also for the main agent if it is a subagent's.
+    pub(super) fn emit_work(&mut self, origin: &Origin<'_>, kind: EventKind) {
+        let source = &origin.source;
+        let Some(subagent) = source.subagent.clone() else {
+            return self.events.push(origin.event(source.clone(), kind));
+        };
+        if let Some(main) = self.sources.main(&source.session) {
+            let call = self.sources.root_call(source);
+            let kind = EventKind::OfSubagent { subagent, call, kind: Box::new(kind.clone()) };
+            self.events.push(origin.event(main, kind));
+        }
+        self.sources.hold(origin.event(source.clone(), kind), &mut self.events);
+    }
+}

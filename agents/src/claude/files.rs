@@ -1,0 +1,69 @@
+//! The files that Claude Code keeps beside a transcript `PROJECTS/PROJECT/SESSION.jsonl`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::tasks::Task;
+use todo_write::events::{Millis, millis_of};
+use todo_write::file::{self, modified};
+use todo_write::list::raw::Raw;
+
+/// Maximum size of a file in bytes, maximum number of task files, and maximum size of all of them.
+const LARGEST: u64 = 64 * 1024;
+const MOST_TASK_FILES: usize = 2_000;
+const LARGEST_SUM: usize = 4 * 1024 * 1024;
+
+/// `agent-ID.meta.json`, beside a subagent's transcript.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct SubagentMeta {
+    pub tool_use_id: Option<String>,
+    pub finished: bool,
+}
+
+impl SubagentMeta {
+    pub(crate) fn path(transcript: &Path) -> PathBuf {
+        transcript.with_extension("meta.json")
+    }
+
+    pub(crate) fn read(transcript: &Path) -> Option<SubagentMeta> {
+        serde_json::from_slice(&file::read(&SubagentMeta::path(transcript), LARGEST).ok()?).ok()
+    }
+}
+
+/// The title that the user gave a session: `SESSION/custom-title.json`.
+pub(crate) fn custom_title(transcript: &Path) -> Option<String> {
+    let bytes = file::read(&transcript.with_extension("").join("custom-title.json"), LARGEST).ok()?;
+    let file: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+    Some(file.get("customTitle")?.as_str()?.to_owned())
+}
+
+/// A session's tasks and when they last changed, from `tasks/SESSION/N.json` beside `projects`.
+///
+/// `None` if there are no files, unless Claude Code left `.highwatermark`, the highest number, when
+/// it cleared the list.
+pub(crate) fn tasks(transcript: &Path) -> Option<(Vec<Task>, Option<Millis>)> {
+    let projects = transcript.parent()?.parent().filter(|folder| folder.ends_with("projects"))?;
+    let folder = projects.with_file_name("tasks").join(transcript.file_stem()?);
+    let files = fs::read_dir(&folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut numbered: Vec<(u64, PathBuf)> = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .filter_map(|path| Some((path.file_stem()?.to_str()?.parse().ok()?, path)))
+        .take(MOST_TASK_FILES)
+        .collect();
+    numbered.sort();
+    if numbered.is_empty() && modified(&folder.join(".highwatermark")).is_none() {
+        return None;
+    }
+    let mut left = LARGEST_SUM;
+    let task = |(_, path): &(u64, PathBuf)| {
+        let bytes = file::read(path, LARGEST.min(left as u64)).ok()?;
+        left -= bytes.len();
+        Task::read(&serde_json::from_slice::<Raw<'_>>(&bytes).ok()?)
+    };
+    let tasks = numbered.iter().filter_map(task).collect();
+    let times = numbered.iter().filter_map(|(_, path)| modified(path)).max();
+    Some((tasks, times.and_then(millis_of)))
+}

@@ -1,0 +1,117 @@
+//! How a call of Claude Code ended, who refused it and why, and what a command did beside its output.
+//!
+//! Newer versions name in the line of the result who denied the call. The lines of subagents and of older
+//! versions have the words for the model only.
+
+use super::Origin;
+use super::line::ToolUseResult;
+use crate::field::Excerpt;
+use todo_write::events::git;
+use todo_write::events::payload::{Refusal, RefusedBy};
+use todo_write::events::work::CallOutcome;
+use todo_write::text::excerpt;
+use todo_write::wire::event::Effect;
+
+/// Maximum number of characters of a reason.
+const LONGEST: usize = 300;
+
+/// Who denied a call, by `toolDenialKind`; none if it was cancelled.
+pub(super) fn refused_by(kind: &str) -> Option<RefusedBy> {
+    match kind {
+        "user-rejected" => Some(RefusedBy::User),
+        "permission-rule" => Some(RefusedBy::Rule),
+        "automode-blocked" => Some(RefusedBy::Auto),
+        "automode-unavailable" | "automode-parsing-error" => Some(RefusedBy::NoAnswer),
+        _ => None,
+    }
+}
+
+/// How a result begins whose call the user rejected.
+const REJECTED: &str = "The user doesn't want to";
+
+/// The refusal that a result says in these words; none if the call was malformed, or could not run.
+pub(super) fn refusal(content: &str, origin: &Origin<'_>) -> Option<Refusal> {
+    let is_of_check = content.starts_with("Permission for this action was denied by");
+    // Where the user cannot be asked, the kind names the user all the same.
+    let is_unasked = content.starts_with("Claude requested permission");
+    let by = origin.refused_by.filter(|_| !is_unasked).or_else(|| match content {
+        _ if is_of_check => Some(RefusedBy::Auto),
+        _ if is_unasked || content.starts_with("Permission") => Some(RefusedBy::Rule),
+        _ if content.starts_with("<tool_use_error>") => None,
+        _ if origin.names_denials && !content.starts_with(REJECTED) => None,
+        _ => Some(RefusedBy::User),
+    })?;
+    let reason = match by {
+        RefusedBy::Rule => None,
+        RefusedBy::Auto | RefusedBy::NoAnswer => content.split_once("Reason: ").map(|(_, reason)| {
+            // Advice for the model follows, after a period of its own.
+            let reason = reason.split(" If you have other tasks").next().unwrap_or(reason);
+            if reason.ends_with("..") { &reason[..reason.len() - 1] } else { reason }
+        }),
+        RefusedBy::User => match content.split_once("the user said:") {
+            Some((_, words)) => Some(words),
+            None if content.starts_with(REJECTED) => None,
+            // What the user says in place of an answer stands alone.
+            None => Some(content),
+        },
+    };
+    let line = reason.and_then(|reason| reason.trim_start().lines().next());
+    let reason = line.map(|line| excerpt(line, LONGEST)).filter(|line| !line.is_empty());
+    Some(Refusal { by, reason })
+}
+
+/// Whether a result says that the call was denied, or that the command never ran.
+fn is_refusal(content: &str, origin: &Origin<'_>, is_command: bool) -> bool {
+    let is_denied = content.starts_with(REJECTED) || content.starts_with("Permission");
+    // Since version 2, what the user says in place of an answer stands alone.
+    is_denied || is_command && (origin.is_modern || content.starts_with("<tool_use_error>"))
+}
+
+pub(super) fn outcome(
+    content: &str,
+    fields: &ToolUseResult<'_>,
+    is_error: bool,
+    origin: &Origin<'_>,
+    is_command: bool,
+) -> CallOutcome {
+    let interrupted = fields.interrupted == Some(true);
+    match is_error {
+        false if fields.background_task_id.is_some() => CallOutcome::Background,
+        false if interrupted => CallOutcome::Failed,
+        false => CallOutcome::Ok,
+        // It stays refused, whatever the text says.
+        true if origin.refused_by.is_some() => CallOutcome::Refused,
+        true if interrupted || code_in(content).is_some() => CallOutcome::Failed,
+        true if is_refusal(content, origin, is_command) => CallOutcome::Refused,
+        true => CallOutcome::Failed,
+    }
+}
+
+/// The number in `Exit code N` at the beginning of a text.
+fn code_in(content: &str) -> Option<i64> {
+    let rest = content.strip_prefix("Exit code ")?;
+    rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+pub(super) fn exit_code(content: &str, fields: &ToolUseResult<'_>, outcome: CallOutcome) -> Option<i64> {
+    match outcome {
+        CallOutcome::Ok if fields.return_code_interpretation.is_none() => Some(0),
+        CallOutcome::Failed => code_in(content),
+        _ => None,
+    }
+}
+
+/// Adds what the result of a successful command tells to its effect.
+pub(super) fn add_effect(may_commit: bool, effect: &mut Effect, fields: &ToolUseResult<'_>, content: &str) {
+    if let Some(diff) = &fields.bash_edit_diff {
+        diff.add_to(effect);
+    }
+    if may_commit {
+        // The text for the model may be cut.
+        let stdout = fields.stdout.and_then(|raw| serde_json::from_str::<Excerpt<65_536>>(raw.get()).ok());
+        effect.git = git::commits(stdout.as_ref().map_or(content, |stdout| &stdout.0));
+    }
+    if let Some(told) = &fields.git_operation {
+        told.add_to(&mut effect.git);
+    }
+}

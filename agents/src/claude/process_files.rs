@@ -1,0 +1,210 @@
+//! The files in which Claude Code's processes say what they do: `sessions/PID.json`.
+//!
+//! A process does not rewrite its file during a turn, so the file's age proves nothing. It counts
+//! while the process that wrote it lives.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use todo_write::file::{self, FileStamp};
+use todo_write::pid::{self, ProcessState};
+use todo_write::text::excerpt;
+use todo_write::wire::program::Process;
+
+/// Maximum size of a file in bytes.
+const LARGEST: u64 = 64 * 1024;
+/// Maximum number of files in a folder, and of those of dead processes and of containers that one call reads.
+const MOST_PROCESS_FILES: usize = 100_000;
+const MOST_DEAD: usize = 100;
+
+/// The process files of a folder `sessions`.
+#[derive(Debug)]
+pub struct Processes {
+    folder: PathBuf,
+    files: HashMap<u32, ProcessFile>,
+    live: Vec<Process>,
+}
+
+/// A file as it was last read. That of a dead process is read once.
+#[derive(Debug, Default)]
+struct ProcessFile {
+    stamp: Option<FileStamp>,
+    said: Said,
+    is_alive: bool,
+    /// Whether another process has had its session since it died.
+    is_resumed: bool,
+}
+
+/// What a file says.
+#[derive(Debug, Default)]
+struct Said {
+    process: Option<Process>,
+    /// The job of a session in the background.
+    job: Option<String>,
+    /// The session of a process in a container, whose id means another process here.
+    elsewhere: Option<String>,
+}
+
+impl Processes {
+    /// Those of `folder`, which are not read yet.
+    pub fn new(folder: PathBuf) -> Processes {
+        Processes { folder, files: HashMap::new(), live: Vec::new() }
+    }
+
+    /// Reads the files that changed. Returns the live processes by id, or `None` if they are as after the
+    /// last call.
+    pub fn read(&mut self) -> Option<&[Process]> {
+        self.list();
+        let (mut dead, mut elsewhere) = (MOST_DEAD, MOST_DEAD);
+        for (pid, file) in &mut self.files {
+            file.look(*pid, &self.folder);
+            let left = if file.said.elsewhere.is_some() { &mut elsewhere } else { &mut dead };
+            if !file.is_alive && (file.stamp.is_none() || file.said.elsewhere.is_some()) && *left > 0 {
+                *left -= 1;
+                file.read(*pid, &self.folder);
+            }
+        }
+        let live = self.files.values().filter(|file| file.is_alive);
+        let mut live: Vec<Process> = live.filter_map(|file| file.said.process.clone()).collect();
+        live.sort_by_key(|process| process.pid);
+        let sessions: HashSet<&String> = live.iter().filter_map(|process| process.session.as_ref()).collect();
+        for file in self.files.values_mut() {
+            let session = file.said.process.as_ref().and_then(|process| process.session.as_ref());
+            let has_successor = session.is_some_and(|session| sessions.contains(session));
+            file.is_resumed = !file.is_alive && (file.is_resumed || has_successor);
+        }
+        if live == self.live {
+            return None;
+        }
+        self.live = live;
+        Some(&self.live)
+    }
+
+    /// Lists the files.
+    fn list(&mut self) {
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => Some(entries),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            // It could not be asked, as if no file descriptor is left.
+            Err(_) => return,
+        };
+        let entries = entries.into_iter().flatten().flatten();
+        let found = entries.take(MOST_PROCESS_FILES).filter_map(|entry| pid_of(entry.file_name().to_str()?));
+        let found: HashSet<u32> = found.collect();
+        self.files.retain(|pid, _| found.contains(pid));
+        for pid in found {
+            self.files.entry(pid).or_default();
+        }
+    }
+
+    /// The sessions among `sessions` of which a dead process left its file behind, with the ids of those
+    /// processes: it was killed, since Claude Code deletes its file when it exits. One that was resumed since
+    /// ends as its next process ends.
+    pub fn left_behind(&self, sessions: &HashSet<String>) -> Vec<(String, u32)> {
+        let is_wanted =
+            |process: &&Process| process.session.as_ref().is_some_and(|session| sessions.contains(session));
+        let is_dead = |process: &&Process| {
+            pid::state(process.pid, process.start.as_deref()) == ProcessState::Dead && process.file.exists()
+        };
+        let dead = self.files.values().filter(|file| !file.is_alive && !file.is_resumed);
+        let dead = dead.filter_map(|file| file.said.process.as_ref());
+        let left = dead.filter(is_wanted).filter(is_dead);
+        let mut left: Vec<(String, u32)> =
+            left.filter_map(|process| Some((process.session.clone()?, process.pid))).collect();
+        left.sort();
+        left
+    }
+
+    /// The sessions of processes in containers. Whether these live is unknown.
+    pub fn elsewhere(&self) -> HashSet<String> {
+        self.files.values().filter_map(|file| file.said.elsewhere.clone()).collect()
+    }
+
+    /// The live processes as they were last read.
+    pub fn live(&self) -> &[Process] {
+        &self.live
+    }
+}
+
+impl ProcessFile {
+    /// Finds out whether the process lives, and reads its file then. One that just died may have begun
+    /// another session before.
+    fn look(&mut self, pid: u32, folder: &Path) {
+        let was_alive = self.is_alive;
+        self.is_alive = pid::exists(pid) && self.read_live(pid, folder);
+        if was_alive && !self.is_alive {
+            self.read(pid, folder);
+        }
+    }
+
+    /// Reads the file if it changed. One that cannot be read is remembered until it changes; what a
+    /// process said before a half-written file still counts.
+    fn read(&mut self, pid: u32, folder: &Path) {
+        let path = folder.join(format!("{pid}.json"));
+        let stamp = FileStamp::of(&path);
+        if stamp.is_some() && self.stamp == stamp {
+            return;
+        }
+        let read = file::read(&path, LARGEST).ok().and_then(|bytes| Said::parse(pid, &path, &bytes));
+        self.stamp = stamp.filter(|stamp| read.is_some() || stamp.is_certain());
+        self.said = read.unwrap_or_else(|| std::mem::take(&mut self.said));
+    }
+
+    /// Reads the file of a process that exists. Returns whether it is the one that wrote the file,
+    /// since another process may have got the id.
+    fn read_live(&mut self, pid: u32, folder: &Path) -> bool {
+        self.read(pid, folder);
+        let Some(process) = &mut self.said.process else { return false };
+        let state = pid::state(pid, process.start.as_deref());
+        process.is_suspended = state == ProcessState::Suspended;
+        let job = self.said.job.as_deref().filter(|_| process.status.as_deref() == Some("waiting"));
+        process.needs = job.and_then(|job| needs(folder, job));
+        state != ProcessState::Dead
+    }
+}
+
+impl Said {
+    /// Parses a file. Returns `None` for a process that has no session yet.
+    fn parse(pid: u32, path: &Path, bytes: &[u8]) -> Option<Said> {
+        let file: Value = serde_json::from_slice(bytes).ok()?;
+        let text = |key: &str| file.get(key).and_then(Value::as_str).map(str::to_owned);
+        if !file.is_object() || file.get("spare") == Some(&Value::Bool(true)) {
+            return None;
+        }
+        if text("pidDomain").is_some_and(|domain| pid::is_elsewhere(&domain)) {
+            return text("sessionId").map(|session| Said { elsewhere: Some(session), ..Said::default() });
+        }
+        let process = Process {
+            pid,
+            file: path.to_owned(),
+            started_at: file.get("startedAt").and_then(Value::as_u64),
+            session: text("sessionId"),
+            status: text("status"),
+            waiting_for: text("waitingFor"),
+            folder: text("cwd"),
+            start: text("procStart"),
+            ..Process::default()
+        };
+        Some(Said { process: Some(process), job: text("jobId"), elsewhere: None })
+    }
+}
+
+/// What a job in the background needs of the user, as its own file says, beside the `folder` of processes.
+fn needs(folder: &Path, job: &str) -> Option<String> {
+    let is_name = job.len() <= 64 && job.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let file = folder.parent().filter(|_| is_name)?.join("jobs").join(job).join("state.json");
+    let state: Value = serde_json::from_slice(&file::read(&file, LARGEST).ok()?).ok()?;
+    let is_blocked = state.get("tempo").and_then(Value::as_str) == Some("blocked");
+    let needs = state.get("needs").and_then(Value::as_str).filter(|_| is_blocked)?;
+    Some(excerpt(needs, 1_000)).filter(|needs| !needs.trim().is_empty())
+}
+
+fn pid_of(name: &str) -> Option<u32> {
+    let digits = name.strip_suffix(".json")?;
+    let is_number = digits.len() < 10 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse().ok().filter(|_| is_number)
+}

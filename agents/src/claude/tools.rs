@@ -1,0 +1,224 @@
+//! Calls of Claude Code's tools, and what their results change.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use super::edits::FileEdit;
+use super::line::ToolUseResult;
+use super::outcomes::{add_effect, exit_code, outcome, refusal};
+use super::tasks::{TaskResult, TaskUpdate};
+use super::{COMMANDS, ClaudeReader, Origin};
+use crate::calls::result;
+use crate::events::push_bounded;
+use crate::field::shortened;
+use todo_write::events::git;
+use todo_write::events::work::{CallOutcome, is_shell};
+use todo_write::list::input;
+use todo_write::list::raw::Raw;
+use todo_write::text::excerpt;
+use todo_write::wire::event::{Effect, EventKind, PlanResult, Source};
+use todo_write::wire::socket::NO_EMACS;
+
+/// A call, and where it was made.
+#[derive(Debug)]
+pub(super) struct ToolCall {
+    source: Arc<Source>,
+    /// The id of the message with the call.
+    message: String,
+    /// Whether a fork copied it. Only the line of a call says that, not the line of its result.
+    is_copied: bool,
+    tool: Tool,
+}
+
+/// The tools whose calls matter, with their arguments.
+#[derive(Debug)]
+enum Tool {
+    List(PlanResult),
+    /// A list sent to an Emacs.
+    EmacsList(PlanResult),
+    Create(TaskUpdate),
+    Update(TaskUpdate),
+    ReadTasks,
+    Subagent,
+    Edit(FileEdit),
+    /// A command, which may make commits.
+    Shell {
+        may_commit: bool,
+    },
+    Other,
+}
+
+impl ToolCall {
+    fn changes_list(&self) -> bool {
+        !matches!(self.tool, Tool::Subagent | Tool::Edit(_) | Tool::Shell { .. } | Tool::Other)
+    }
+}
+
+pub(super) struct ToolResult<'l> {
+    pub(super) id: &'l str,
+    pub(super) content: String,
+    pub(super) is_error: bool,
+    pub(super) fields: Option<&'l RawValue>,
+}
+
+impl ClaudeReader {
+    pub(super) fn call(
+        &mut self,
+        origin: &Origin<'_>,
+        message: &str,
+        (id, name): (&str, &str),
+        input: &Raw<'_>,
+    ) {
+        self.is_denied &= origin.source.subagent.is_some();
+        let list = || input::read(input, &self.options);
+        let tool = match name {
+            "TodoWrite" => Tool::List(list()),
+            "TaskCreate" | "TaskUpdate" | "TaskList" if origin.is_copied => Tool::Other,
+            "TaskCreate" => Tool::Create(TaskUpdate::read(input)),
+            "TaskUpdate" => Tool::Update(TaskUpdate::read(input)),
+            "TaskList" => Tool::ReadTasks,
+            "Task" | "Agent" => {
+                self.sources.start(&origin.source, id, input);
+                Tool::Subagent
+            }
+            _ if name.starts_with("mcp__") && name.ends_with("__todo_write") => Tool::EmacsList(list()),
+            "Bash" | "PowerShell" => {
+                let may_commit = input.get("command").and_then(Raw::as_str).is_some_and(git::may_commit);
+                Tool::Shell { may_commit }
+            }
+            _ => FileEdit::read(name, input).map_or(Tool::Other, Tool::Edit),
+        };
+        let is_list = matches!(tool, Tool::List(_) | Tool::EmacsList(_));
+        let text = (!is_list).then(|| shortened(input).to_string());
+        let hidden = self.policy.hidden(&origin.source.folder, input).filter(|_| !is_list);
+        let (source, message, is_copied) = (origin.source.clone(), message.to_owned(), origin.is_copied);
+        let call = ToolCall { source, message, is_copied, tool };
+        let event = self.calls.begin((id, name), (text, hidden), origin.time, call);
+        self.emit(origin, event);
+    }
+
+    pub(super) fn result(&mut self, origin: &Origin<'_>, answer: ToolResult<'_>) {
+        let ToolResult { id, content, .. } = answer;
+        if !self.seen.insert(&origin.source.session, "result", id) {
+            return;
+        }
+        let call = self.calls.end(id);
+        let fields = call.as_ref().and(answer.fields);
+        let mut spare = Vec::new();
+        let fields = fields.map(|fields| ToolUseResult::read(fields, &mut spare)).unwrap_or_default();
+        let details = TaskResult { text: &content, fields: &fields, time: origin.time };
+        let is_error = answer.is_error || call.is_some() && details.is_refusal();
+        let may_commit = match call.as_ref().map(|call| &call.effect.tool) {
+            Some(Tool::Shell { may_commit }) => Some(*may_commit),
+            _ => None,
+        };
+        let outcome = outcome(&content, &fields, is_error, origin, may_commit.is_some());
+        let mut effect = Effect { outcome: Some(outcome), ..Effect::default() };
+        if let Some(may_commit) = may_commit {
+            effect.exit_code = exit_code(&content, &fields, outcome);
+            if outcome == CallOutcome::Ok {
+                add_effect(may_commit, &mut effect, &fields, &content);
+            }
+        }
+        if outcome == CallOutcome::Refused {
+            effect.refusal = refusal(&content, origin);
+        }
+        let counts = !call.as_ref().is_some_and(|call| call.effect.is_copied);
+        let is_own = counts && origin.source.subagent.is_none();
+        if let Some(name) = fields.background_task_id.as_ref().filter(|_| is_own) {
+            push_bounded(&mut self.commands, COMMANDS, excerpt(name, 100));
+        }
+        if !counts {
+            effect = Effect::default();
+        }
+        if let Some(agent) = fields.agent_id.as_deref().filter(|_| call.is_some()) {
+            self.sources.set_call(agent, id);
+            self.emit_sums(origin, agent, id, &fields);
+        }
+        let mut event = result(call.as_ref(), id, content.clone(), is_error, origin.time, effect);
+        let (called, call_id) = call.as_ref().map(|call| (call.time, call.id.clone())).unwrap_or_default();
+        match call.map(|call| call.effect.tool) {
+            Some(Tool::Edit(edit)) if !is_error && counts => {
+                if let EventKind::Result { effect, .. } = &mut event {
+                    effect.files.push(edit.result(&fields, &content));
+                }
+            }
+            // This result only says that a subagent runs in the background.
+            Some(Tool::Subagent) if is_error || !content.starts_with("Async agent launched") => {
+                self.end_subagent(id, origin.time);
+            }
+            Some(Tool::EmacsList(list)) => {
+                // Without an Emacs, the list is the agent's plan all the same.
+                let counts = !is_error || content.trim_end().ends_with(NO_EMACS);
+                if counts {
+                    self.sources.use_own_tasks(&origin.source, false);
+                }
+                let list = counts.then_some(list);
+                self.emit(origin, EventKind::EmacsCall { id: call_id, called, list });
+            }
+            Some(tool) if !is_error || details.is_not_found() => self.apply(origin, tool, details),
+            _ => {}
+        }
+        match &event {
+            EventKind::Result { effect, name, .. } if !effect.files.is_empty() || is_shell(name) => {
+                self.emit_work(origin, event);
+            }
+            _ => self.emit(origin, event),
+        }
+    }
+
+    fn apply(&mut self, origin: &Origin<'_>, tool: Tool, result: TaskResult<'_>) {
+        if let Tool::List(list) = tool {
+            // A hook may have changed the list.
+            let list = match &result.fields.new_todos {
+                Some(todos @ Raw::List(_)) => input::read(todos, &self.options),
+                _ => list,
+            };
+            return self.emit(origin, EventKind::List(list));
+        }
+        // Subagents share the tasks of their session.
+        let Some(source) = self.sources.main(&origin.source.session) else { return };
+        if matches!(tool, Tool::Create(_) | Tool::Update(_)) {
+            self.sources.use_own_tasks(&source, true);
+        }
+        let is_shown = self.sources.uses_own_tasks(&source);
+        let Some(tasks) = self.sources.tasks(&source) else { return };
+        let is_changed = match tool {
+            Tool::Create(update) => {
+                tasks.create(update, result, origin.clears);
+                true
+            }
+            Tool::Update(update) => {
+                tasks.update(update, result);
+                true
+            }
+            Tool::ReadTasks => tasks.apply_list(result),
+            _ => false,
+        };
+        // Reading the tasks does not make them the plan again.
+        if is_changed && is_shown {
+            let list = tasks.plan(&self.options);
+            self.emit(&Origin { source, ..*origin }, EventKind::List(list));
+        }
+    }
+
+    /// Applies the calls of earlier messages that got no result.
+    pub(super) fn apply_unanswered(&mut self, origin: &Origin<'_>, message: &str) {
+        if message.is_empty() {
+            return;
+        }
+        let is_due =
+            |call: &ToolCall| call.changes_list() && call.source == origin.source && call.message != message;
+        while let Some(call) = self.calls.end_due(is_due) {
+            if let Tool::EmacsList(_) = call.effect.tool {
+                // Emacs may have stored it.
+                let kind = EventKind::EmacsCall { id: call.id, called: call.time, list: None };
+                self.emit(origin, kind);
+                continue;
+            }
+            let result = TaskResult { text: "", fields: &ToolUseResult::default(), time: origin.time };
+            self.apply(origin, call.effect.tool, result);
+        }
+    }
+}

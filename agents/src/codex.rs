@@ -1,0 +1,615 @@
+//! The Codex CLI's transcripts, called rollouts: `sessions/Y/M/D/rollout-TIME-ID.jsonl`.
+//!
+//! A session begins with a line `session_meta`. Resuming repeats this line; a fork repeats all
+//! lines of its session. Plans are arguments of `update_plan`, which the model calls as a function;
+//! those of scripts in code mode are not read. Events mark the beginning and the end of turns.
+
+pub(crate) mod line;
+pub(crate) mod subagent;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use crate::calls::{PendingCall, PendingCalls, result};
+use crate::events::{Events, Held, RecentNames, push_bounded};
+use crate::field::{Excerpt, millis, readable_part, shortened, title};
+use crate::goals::Goals;
+use line::{PatchedFile, Payload, RolloutLine, ThreadGoal, TokenCounts, goal_state};
+use subagent::{Sent, Subagents};
+use todo_write::events::Millis;
+use todo_write::events::git;
+use todo_write::events::patch::{ChangedFile, FileChange};
+use todo_write::events::payload::{Refusal, RefusedBy};
+use todo_write::events::policy::Policy;
+use todo_write::events::session::{Context, Goal, GoalState};
+use todo_write::events::work::{CallOutcome, Tokens, Usage, is_shell};
+use todo_write::list::input::{self, Options};
+use todo_write::list::item::Status;
+use todo_write::list::raw::Raw;
+use todo_write::list::report::REFUSED;
+use todo_write::text::excerpt;
+use todo_write::wire::event::{Agent, Effect, Event, EventKind, PlanResult, Source, lenient};
+
+/// Reported once in a session whose plan cannot be read.
+const UNREAD: &str = "A script sets the plan; plans in scripts are not read.";
+
+/// In the output of a call that the user interrupted.
+const ABORTED: &str = "aborted by user";
+
+/// Maximum number of prompts of a turn that came only once.
+const PROMPTS: usize = 32;
+
+/// The beginnings of messages in the user's name that Codex writes.
+const NO_PROMPTS: [&str; 5] = [
+    "<subagent_notification>",
+    "<environment_context>",
+    "# AGENTS.md instructions",
+    "<turn_aborted>",
+    INTERNAL,
+];
+
+/// The beginning of what Codex itself tells the model, and what it says when the user takes a goal back.
+const INTERNAL: &str = "<codex_internal_context";
+const GOAL_CLEARED: &str = "User cleared the goal.";
+
+/// Reads the rollout of a session.
+#[derive(Debug, Default)]
+pub(crate) struct CodexReader {
+    options: Options,
+    pub(super) policy: Policy,
+    session: Option<Arc<Source>>,
+    /// The calls and outputs read so far.
+    seen: RecentNames,
+    calls: PendingCalls<CallKind>,
+    time: Option<Millis>,
+    has_title: bool,
+    /// The newest prompts of this turn that came only as an event or, if true, only as an item of the newer
+    /// log. Some versions have each prompt as both.
+    prompts: VecDeque<(String, bool)>,
+    error: Option<String>,
+    /// Whether the last call of this turn was denied.
+    is_denied: bool,
+    /// Whether [`UNREAD`] was recorded.
+    is_unread: bool,
+    /// Whether the lines are the session's own: a fork repeats its parent's first.
+    is_own: bool,
+    /// The subagent whose lines they are, and those that were sent out.
+    subagent: Option<Sent>,
+    held: Held,
+    subagents: Subagents,
+    /// The number of lines that could not be read in full.
+    pub(super) unreadable: u64,
+    model: Option<String>,
+    /// The last message. The log has most of them twice.
+    message: Option<String>,
+    /// The name of the response whose tokens are not known yet.
+    response: Option<String>,
+    total: TokenCounts,
+    /// How many tokens the context can hold.
+    window: Option<u64>,
+    goals: Goals,
+    /// Whether the log had a command of the current script.
+    has_items: bool,
+    pub(super) events: Events,
+}
+
+/// The effect of a call once its output arrives.
+#[derive(Debug)]
+enum CallKind {
+    /// A plan, if the output accepts it.
+    Plan(PlanResult),
+    /// A list sent to an Emacs.
+    EmacsList(PlanResult),
+    /// A script that sends a list to an Emacs.
+    EmacsScript,
+    /// A script that runs commands.
+    Commands,
+    /// A command, which may make commits.
+    Command {
+        may_commit: bool,
+    },
+    /// The agent ends its goal in this state.
+    Goal(GoalState),
+    Other,
+}
+
+/// The tool that sends out a subagent.
+const SPAWN: &str = "spawn_agent";
+
+/// The beginning of the ids of what a script does.
+const IN_SCRIPT: &str = "exec-";
+
+const MOST_FILES_OF_CHANGE: usize = 1_000;
+
+impl CodexReader {
+    pub(crate) fn new(options: Options) -> CodexReader {
+        CodexReader { options: lenient(options), is_own: true, ..CodexReader::default() }
+    }
+
+    pub(crate) fn session(&self) -> Option<&Arc<Source>> {
+        self.session.as_ref()
+    }
+
+    pub(crate) fn take_events(&mut self) -> Vec<Event> {
+        self.events.take()
+    }
+
+    /// Reads a line, without its line feed.
+    pub(crate) fn read_line(&mut self, bytes: &[u8]) {
+        if let Some(line) = RolloutLine::parse(bytes) {
+            return self.value(&line);
+        }
+        self.unreadable += 1;
+        let part = readable_part(bytes, |part| RolloutLine::parse(part).is_some());
+        if let Some(line) = part.as_deref().and_then(RolloutLine::parse) {
+            self.value(&line);
+        }
+    }
+
+    fn value(&mut self, line: &RolloutLine<'_>) {
+        if let Some(time) = line.timestamp.as_ref().and_then(|time| millis(&time.0))
+            && self.time.replace(time).is_none()
+        {
+            self.events.date(time);
+        }
+        let kind = line.payload.kind.as_ref().map_or("", |kind| kind.0.as_str());
+        if let Some(turn) = &line.payload.turn_id {
+            let own = self.session.as_ref().map(|own| own.subagent.as_ref().unwrap_or(&own.session));
+            self.is_own |= own.is_some_and(|own| turn.0 >= *own);
+        }
+        if self.is_inherited(line) {
+            return;
+        }
+        match (line.kind.0.as_str(), kind) {
+            ("session_meta", _) => self.meta(&line.payload),
+            ("event_msg", kind) => self.event(kind, line),
+            ("response_item", kind) => self.item(kind, line),
+            ("turn_context", _) => self.model = line.payload.model.as_ref().map(|model| model.0.clone()),
+            ("token_usage_record", _) => {
+                if let (Some(usage), Some(total)) = (line.payload.usage, line.payload.thread_token_usage) {
+                    self.total = total;
+                    self.tokens(line, usage, usage);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The first such line names the session. Later ones repeat it or name a fork's origin.
+    fn meta(&mut self, payload: &Payload<'_>) {
+        let Some(id) = payload.id.as_ref().filter(|id| !id.0.is_empty()) else { return };
+        if self.session.is_none() {
+            let folder = payload.cwd.as_ref().map(|cwd| cwd.0.clone()).unwrap_or_default();
+            let main = || Arc::new(Source::main(Agent::Codex, &id.0, folder));
+            self.session = Some(self.subagent.as_ref().map_or_else(main, |subagent| subagent.source.clone()));
+            self.is_own = payload.forked_from_id.is_none();
+        }
+    }
+
+    fn event(&mut self, kind: &str, line: &RolloutLine<'_>) {
+        let payload = &line.payload;
+        let text = |text: &Option<Excerpt>| text.as_ref().map(|text| text.0.clone());
+        match kind {
+            "task_started" => {
+                (self.error, self.is_denied) = (None, false);
+                self.window = payload.model_context_window.or(self.window);
+                self.goals.forget_end();
+                self.prompts.clear();
+                self.emit(line, EventKind::TurnBegun);
+            }
+            "task_complete" => {
+                let error = self.error.take().filter(|_| payload.last_agent_message.is_none());
+                let is_denied = std::mem::take(&mut self.is_denied) && error.is_none();
+                if error.is_some() || is_denied || !self.goals.hold_end() {
+                    let end = EventKind::turn_ended(error);
+                    self.emit(line, if is_denied { EventKind::Denied } else { end });
+                }
+            }
+            "turn_aborted" => {
+                let by_user = payload.reason.as_ref().is_none_or(|reason| reason.0 == "interrupted");
+                let end = match (std::mem::take(&mut self.is_denied), by_user) {
+                    (true, _) => EventKind::Denied,
+                    (false, true) => EventKind::Interrupted,
+                    (false, false) => EventKind::turn_ended(None),
+                };
+                self.emit(line, end);
+            }
+            "thread_goal_updated" => {
+                if let Some(goal) = payload.goal.as_ref().and_then(ThreadGoal::goal) {
+                    self.set_goal(line, goal);
+                }
+            }
+            "error" => self.error = payload.message.as_ref().map(|message| excerpt(&message.0, 200)),
+            "user_message" => self.prompt(line, text(&payload.message), false),
+            "thread_name_updated" => {
+                if let Some(name) = text(&payload.thread_name) {
+                    self.has_title = true;
+                    self.emit(line, EventKind::Title(excerpt(&name, 100)));
+                }
+            }
+            "item_completed" => self.completed(line),
+            "agent_message" => self.message(line, text(&payload.message)),
+            "token_count" => {
+                let info = payload.info.unwrap_or_default();
+                self.window = info.model_context_window.or(self.window);
+                if let Some(total) = info.total_token_usage.filter(|total| *total != self.total) {
+                    let tokens = total.since(std::mem::replace(&mut self.total, total));
+                    self.tokens(line, tokens, info.last_token_usage.unwrap_or_default());
+                }
+            }
+            "patch_apply_end" if payload.success == Some(true) => {
+                let mut effect = Effect { outcome: Some(CallOutcome::Ok), ..Effect::default() };
+                add_changes(payload.changes, &mut effect);
+                let id = payload.call_id.as_ref().map(|id| id.0.clone()).unwrap_or_default();
+                self.done(line, &id, "apply_patch", String::new(), effect);
+            }
+            _ => {}
+        }
+    }
+
+    fn prompt(&mut self, line: &RolloutLine<'_>, prompt: Option<String>, is_item: bool) {
+        let prompt = prompt.map(|prompt| prompt.trim().to_owned()).filter(|prompt| !prompt.is_empty());
+        let is_told = |prompt: &&String| !NO_PROMPTS.iter().any(|start| prompt.starts_with(start));
+        // What a subagent is told, another agent says.
+        let is_of_user = self.subagent.is_none();
+        let Some(prompt) = prompt.filter(|prompt| is_of_user && is_told(&prompt)) else { return };
+        let is_same = |(told, was_item): &(String, bool)| *told == prompt && *was_item != is_item;
+        if let Some(place) = self.prompts.iter().position(is_same) {
+            self.prompts.remove(place);
+            return;
+        }
+        push_bounded(&mut self.prompts, PROMPTS, (prompt.clone(), is_item));
+        if let Some(title) = title(&prompt).filter(|_| !std::mem::replace(&mut self.has_title, true)) {
+            self.emit(line, EventKind::Title(title));
+        }
+        // A fork repeats the prompts of its parent, whose turns they are.
+        if self.is_own {
+            self.emit(line, EventKind::Prompt(prompt));
+        }
+    }
+
+    /// Reads an item of the newer log.
+    fn completed(&mut self, line: &RolloutLine<'_>) {
+        let Some(item) = &line.payload.item else { return };
+        self.note_sent(item);
+        let id = item.id.as_ref().map_or("", |id| id.0.as_str());
+        let status = item.status.as_ref().map_or("", |status| status.0.as_str());
+        let outcome = match (status, item.exit_code) {
+            ("declined", _) => CallOutcome::Refused,
+            (_, Some(0)) | ("completed", None) => CallOutcome::Ok,
+            (_, Some(_)) | ("failed", None) => CallOutcome::Failed,
+            _ => CallOutcome::Unknown,
+        };
+        let effect = Effect { outcome: Some(outcome), exit_code: item.exit_code, ..Effect::default() };
+        match item.kind.as_ref().map_or("", |kind| kind.0.as_str()) {
+            "UserMessage" => self.prompt(line, item.content.as_ref().map(|text| text.0.clone()), true),
+            "CommandExecution" => {
+                self.has_items = true;
+                let output = item.aggregated_output.as_ref().map(|text| text.0.clone());
+                self.done(line, id, "exec_command", output.unwrap_or_default(), effect);
+            }
+            "FileChange" if matches!(status, "completed" | "declined") => {
+                let mut effect = effect;
+                if status == "completed" {
+                    add_changes(item.changes, &mut effect);
+                }
+                self.done(line, id, "apply_patch", String::new(), effect);
+            }
+            _ => {}
+        }
+    }
+
+    /// Records a result that came as an event. The output of the same call is then ignored.
+    fn done(&mut self, line: &RolloutLine<'_>, id: &str, name: &str, content: String, effect: Effect) {
+        if !self.is_new("output", id) {
+            return;
+        }
+        let call = self.calls.end(id);
+        self.is_denied = effect.outcome == Some(CallOutcome::Refused);
+        let mut effect = if self.is_own { effect } else { Effect::default() };
+        // A shell or a script may run the tool that changes files.
+        let is_command = call.as_ref().map_or_else(|| id.starts_with(IN_SCRIPT), |call| is_shell(&call.name));
+        effect.files.iter_mut().for_each(|file| file.change.by_command = is_command);
+        let command = line.payload.item.as_ref().and_then(|item| item.command.as_ref());
+        if effect.outcome == Some(CallOutcome::Ok) && command.is_some_and(may_commit) {
+            effect.git = git::commits(&content);
+        }
+        if effect.outcome == Some(CallOutcome::Refused) {
+            effect.refusal = Some(Refusal { by: RefusedBy::User, reason: None });
+        }
+        let is_error = effect.outcome == Some(CallOutcome::Failed);
+        let mut event = result(call.as_ref(), id, content, is_error, self.time, effect);
+        if let EventKind::Result { name: known, excluded, .. } = &mut event {
+            if known.is_empty() {
+                name.clone_into(known);
+            }
+            // The commands of a script have no calls of their own.
+            let named = || self.policy.hidden(self.folder(), command?)?.name;
+            *excluded = excluded.take().or_else(named);
+        }
+        self.emit(line, event);
+    }
+
+    fn message(&mut self, line: &RolloutLine<'_>, text: Option<String>) {
+        let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+        // The log has most messages twice.
+        if let Some(text) = text.filter(|text| self.message.as_ref() != Some(text)) {
+            self.message = Some(text.clone());
+            self.emit(line, EventKind::Message(text));
+        }
+    }
+
+    /// Notes that a response begins: its tokens, which come later, belong to this moment.
+    fn begin_response(&mut self, line: &RolloutLine<'_>) {
+        if self.response.is_none() && self.is_own {
+            let payload = &line.payload;
+            let name = payload.call_id.as_ref().or(payload.id.as_ref()).map_or("", |name| &name.0);
+            let time = line.timestamp.as_ref().map_or("", |time| &time.0);
+            self.response = Some(format!("{time} {name}"));
+            self.emit_usage(line, Usage::default(), None);
+        }
+    }
+
+    /// Records the tokens of a response, `last` those of the last one alone.
+    fn tokens(&mut self, line: &RolloutLine<'_>, counts: TokenCounts, last: TokenCounts) {
+        self.begin_response(line);
+        let tokens = Tokens::from(counts);
+        let size = last.input_tokens.saturating_add(last.output_tokens);
+        let context = Some(Context { tokens: size, limit: self.window }).filter(|_| size > 0);
+        self.emit_usage(line, Usage { tokens, model: self.model.clone(), at_least: false }, context);
+        self.response = None;
+    }
+
+    fn set_goal(&mut self, line: &RolloutLine<'_>, goal: Goal) {
+        // A fork repeats what its parent was given.
+        if !self.is_own {
+            return;
+        }
+        let (goal, is_end_due) = self.goals.set(goal);
+        if let Some(goal) = goal {
+            self.emit(line, EventKind::Goal(goal));
+        }
+        if is_end_due {
+            self.emit(line, EventKind::turn_ended(None));
+        }
+    }
+
+    fn emit_usage(&mut self, line: &RolloutLine<'_>, usage: Usage, context: Option<Context>) {
+        if let (true, Some(response)) = (self.is_own, self.response.clone()) {
+            let kind = EventKind::Usage { response, usage, context };
+            self.emit(line, kind);
+        }
+    }
+
+    fn item(&mut self, kind: &str, line: &RolloutLine<'_>) {
+        let payload = &line.payload;
+        let is_said = kind == "message" && payload.role.as_ref().is_some_and(|role| role.0 == "assistant");
+        if is_said || matches!(kind, "reasoning" | "function_call" | "custom_tool_call" | "local_shell_call")
+        {
+            self.begin_response(line);
+        }
+        if is_said {
+            self.message(line, payload.content.as_ref().map(|text| text.0.clone()));
+        }
+        let is_of_user = kind == "message" && payload.role.as_ref().is_some_and(|role| role.0 == "user");
+        if is_of_user
+            && let Some(text) = payload.content.as_ref()
+            && text.0.starts_with(INTERNAL)
+            && text.0.contains(GOAL_CLEARED)
+            && let Some(goal) = self.goals.with_state(GoalState::Cleared)
+        {
+            self.set_goal(line, goal);
+        }
+        match (kind, &payload.call_id, &payload.name) {
+            ("reasoning", ..) => {
+                let thoughts = payload.summary.as_ref().map(|summary| summary.0.trim());
+                if let Some(thoughts) = thoughts.filter(|thoughts| !thoughts.is_empty()) {
+                    self.emit(line, EventKind::Thoughts(thoughts.to_owned()));
+                }
+            }
+            ("function_call" | "custom_tool_call", Some(id), Some(name)) if self.is_new("call", &id.0) => {
+                self.call(line, &id.0, &name.0);
+            }
+            ("function_call_output" | "custom_tool_call_output", Some(id), _)
+                if self.is_new("output", &id.0) =>
+            {
+                self.output(line, &id.0);
+            }
+            _ => {}
+        }
+    }
+
+    fn is_new(&mut self, kind: &str, id: &str) -> bool {
+        let session = self.session.as_ref().map_or("", |session| session.session.as_str());
+        self.seen.insert(session, kind, id)
+    }
+
+    fn call(&mut self, line: &RolloutLine<'_>, id: &str, name: &str) {
+        let payload = &line.payload;
+        let arguments = payload.arguments.as_deref().unwrap_or_default();
+        let script = payload.input.as_deref().unwrap_or_default();
+        let is_emacs = name.ends_with("todo_write")
+            && (name.starts_with("mcp__")
+                || payload.namespace.as_ref().is_some_and(|namespace| namespace.0.starts_with("mcp__")));
+        let parsed: Raw<'_> = serde_json::from_str(arguments).unwrap_or(Raw::Null);
+        let effect = match name {
+            "update_plan" => plan(&parsed, &self.options).map(CallKind::Plan),
+            "exec" if script.contains("todo_write(") => Some(CallKind::EmacsScript),
+            "update_goal" => {
+                let state = parsed.get("status").and_then(Raw::as_str).and_then(goal_state);
+                state.map(|(state, _)| CallKind::Goal(state))
+            }
+            _ if is_emacs => Some(CallKind::EmacsList(input::read(&parsed, &self.options))),
+            _ => None,
+        };
+        if name == SPAWN {
+            self.note_spawn(id, &parsed);
+        }
+        if name == "exec" && script.contains("update_plan(") && !std::mem::replace(&mut self.is_unread, true)
+        {
+            self.emit(line, EventKind::Unread(UNREAD.into()));
+        }
+        let text = Raw::Text(if script.is_empty() { arguments } else { script }.into());
+        let (whole, input) = match &parsed {
+            Raw::Null => (&text, json!({ "input": shortened(&text) })),
+            _ => (&parsed, shortened(&parsed)),
+        };
+        let is_list = matches!(&effect, Some(CallKind::Plan(_) | CallKind::EmacsList(_)));
+        let input = (!is_list).then(|| input.to_string());
+        let hidden = self.policy.hidden(self.folder(), whole).filter(|_| !is_list);
+        let effect = effect.unwrap_or_else(|| match name {
+            "exec" if script.contains("exec_command(") => CallKind::Commands,
+            _ if is_shell(name) => {
+                let command = ["cmd", "command"].iter().find_map(|key| parsed.get(key));
+                CallKind::Command { may_commit: command.is_some_and(may_commit) }
+            }
+            _ => CallKind::Other,
+        });
+        self.has_items = false;
+        let event = self.calls.begin((id, name), (input, hidden), self.time, effect);
+        self.emit(line, event);
+    }
+
+    fn folder(&self) -> &str {
+        self.session.as_ref().map_or("", |session| &session.folder)
+    }
+
+    fn output(&mut self, line: &RolloutLine<'_>, id: &str) {
+        let content = line.payload.output.as_ref().map(|output| output.0.clone()).unwrap_or_default();
+        let call = self.calls.end(id);
+        if call.as_ref().is_some_and(|call| call.name == SPAWN) {
+            self.note_output(id, &content);
+        }
+        let is_plan = call.as_ref().is_some_and(|call| call.name == "update_plan");
+        let is_error = is_plan && content != "Plan updated";
+        let effect = call.as_ref().map(|call| effect_of(call, &content, is_error, self.has_items));
+        let mut effect = effect.unwrap_or_default();
+        // The log does not tell a denial in the terminal from an interruption: both abort the call.
+        self.is_denied = effect.outcome == Some(CallOutcome::Refused) && !content.contains(ABORTED);
+        if let (Some(CallOutcome::Ok), Some(CallKind::Command { may_commit: true })) =
+            (effect.outcome, call.as_ref().map(|call| &call.effect))
+        {
+            effect.git = git::commits(&content);
+        }
+        if !self.is_own {
+            effect = Effect::default();
+        }
+        let event = result(call.as_ref(), id, content.clone(), is_error, self.time, effect);
+        let (called, id) = call.as_ref().map(|call| (call.time, call.id.clone())).unwrap_or_default();
+        let list = match call.map(|call| call.effect) {
+            Some(CallKind::Plan(plan)) if !is_error => Some(EventKind::List(plan)),
+            // A refusal is a text.
+            Some(CallKind::Goal(state)) if content.starts_with('{') => {
+                self.goals.with_state(state).into_iter().for_each(|goal| self.set_goal(line, goal));
+                None
+            }
+            Some(CallKind::EmacsList(plan)) => {
+                let list = Some(plan).filter(|_| !content.contains(REFUSED));
+                Some(EventKind::EmacsCall { id, called, list })
+            }
+            // Its list, which Emacs has if it took the call, stands at this line.
+            Some(CallKind::EmacsScript) => Some(EventKind::EmacsCall { id, called, list: None }),
+            _ => None,
+        };
+        if let Some(list) = list {
+            self.emit(line, list);
+        }
+        self.emit(line, event);
+    }
+
+    fn emit(&mut self, line: &RolloutLine<'_>, kind: EventKind) {
+        let Some(source) = self.session.clone() else { return };
+        let payload = &line.payload;
+        let name = payload.call_id.as_ref().or(payload.id.as_ref()).map(|name| name.0.clone());
+        let uuid = name.or_else(|| Some(line.timestamp.as_ref()?.0.clone())).unwrap_or_default();
+        self.pass(Event { source, uuid, time: self.time, place: None, kind });
+    }
+}
+
+/// Adds the changed files of `{PATH: CHANGE}` to the effect of a call. A move deletes one file and creates another.
+fn add_changes(changes: Option<&RawValue>, effect: &mut Effect) {
+    let changes = changes.and_then(|raw| serde_json::from_str::<Map<String, Value>>(raw.get()).ok());
+    let changes = changes.unwrap_or_default();
+    effect.more_files = changes.len() > MOST_FILES_OF_CHANGE;
+    for (path, change) in changes.into_iter().take(MOST_FILES_OF_CHANGE) {
+        let Ok(change) = PatchedFile::deserialize(&change) else { continue };
+        let content = change.content.as_deref().unwrap_or_default();
+        effect.files.push(match change.kind.as_ref() {
+            "add" => ChangedFile::between(&path, None, Some(content)),
+            "delete" => ChangedFile::between(&path, Some(content), None),
+            _ => {
+                let target = change.move_path.as_deref().unwrap_or(&path);
+                let state = FileChange { created: change.move_path.is_some(), ..FileChange::default() };
+                ChangedFile::with_hunks(target, change.unified_diff.unwrap_or_default().into_owned(), state)
+            }
+        });
+        if change.move_path.is_some() {
+            let change = FileChange { deleted: true, ..FileChange::default() };
+            effect.files.push(ChangedFile { path, change, ..ChangedFile::default() });
+        }
+    }
+}
+
+/// Whether a command may make commits. It may be a list of words: a shell, its options and a script.
+fn may_commit(command: &Raw<'_>) -> bool {
+    match command {
+        Raw::Text(text) => git::may_commit(text),
+        Raw::List(words) => {
+            let texts: Vec<&str> = words.iter().filter_map(Raw::as_str).collect();
+            git::may_commit(&texts.join(" "))
+        }
+        _ => false,
+    }
+}
+
+/// What a call did, by its output.
+fn effect_of(call: &PendingCall<CallKind>, content: &str, is_error: bool, has_items: bool) -> Effect {
+    let head = content.split("Output:").next().unwrap_or_default();
+    let is_shell = is_shell(&call.name);
+    let code = ["Process exited with code ", "Exit code: "]
+        .iter()
+        .find_map(|mark| number_after(head, mark))
+        .or_else(|| number_after(content, "\"exit_code\":").filter(|_| content.starts_with('{')));
+    let is_by_policy = content.starts_with("approval policy is ");
+    let is_refused =
+        is_by_policy || [ABORTED, "rejected by user", "Rejected("].iter().any(|text| content.contains(text));
+    let outcome = match code {
+        Some(0) => CallOutcome::Ok,
+        Some(_) => CallOutcome::Failed,
+        None if head.contains("Process running with session ID") => CallOutcome::Background,
+        None if is_refused => CallOutcome::Refused,
+        None if is_shell => CallOutcome::Unknown,
+        None if is_error => CallOutcome::Failed,
+        None => CallOutcome::Ok,
+    };
+    let is_script = matches!(call.effect, CallKind::Commands);
+    let outcome = if is_script { CallOutcome::Unknown } else { outcome };
+    let by_rule = is_by_policy || content.contains("by user approval settings");
+    let by = if by_rule { RefusedBy::Rule } else { RefusedBy::User };
+    let is_denied = outcome == CallOutcome::Refused && !content.contains(ABORTED);
+    Effect {
+        outcome: Some(outcome),
+        exit_code: code.filter(|_| is_shell),
+        // The log of newer versions has an item for each command of a script.
+        is_command: (is_script && !has_items).then_some(true),
+        refusal: is_denied.then_some(Refusal { by, reason: None }),
+        ..Effect::default()
+    }
+}
+
+fn number_after(text: &str, mark: &str) -> Option<i64> {
+    let rest = text.split_once(mark)?.1;
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(rest.len());
+    rest[..end].parse().ok()
+}
+
+/// Reads the arguments of `update_plan`; `None` if Codex refuses them.
+fn plan(arguments: &Raw<'_>, options: &Options) -> Option<PlanResult> {
+    let Some(Raw::List(steps)) = arguments.get("plan") else { return None };
+    let is_valid = |step: &Raw<'_>| step.get("status")?.as_str().and_then(Status::parse);
+    steps.iter().all(|step| is_valid(step).is_some()).then(|| input::read(arguments, options))
+}

@@ -1,0 +1,136 @@
+//! Describes a session by the beginning and the end of its file.
+
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use crate::claude::files::custom_title;
+use crate::claude::line::TranscriptLine;
+use crate::claude::prompts::Said;
+use crate::codex::{self, CodexReader};
+use crate::field::title;
+use todo_write::file;
+use todo_write::list::input::Options;
+use todo_write::text::excerpt;
+use todo_write::wire::event::{Agent, EventKind};
+use todo_write::wire::program::Description;
+
+/// Bytes read at the beginning.
+const HEAD: u64 = 256 * 1024;
+/// Bytes read at the end, where Claude Code repeats the title. The second number is tried if the first
+/// finds none.
+const END: [u64; 2] = [16 * 1024, 1024 * 1024];
+
+/// Describes a transcript; `None` if it names no session.
+pub fn describe(path: &Path) -> Option<Description> {
+    let mut file = file::open(path).ok()?;
+    let mut reader = BufReader::new(&file).take(HEAD);
+    let mut bytes = Vec::new();
+    reader.read_until(b'\n', &mut bytes).ok()?;
+    if codex::line::RolloutLine::is_first(&bytes) {
+        return describe_rollout(&bytes, reader);
+    }
+    let mut description = Description {
+        agent: Agent::Claude,
+        session: String::new(),
+        folder: None,
+        title: None,
+        is_subagent: false,
+        has_processes: false,
+    };
+    let mut command = None;
+    loop {
+        if let Some(line) = TranscriptLine::parse(&bytes) {
+            add(&mut description, &line, &mut command);
+        }
+        bytes.clear();
+        if description.title.is_some() || reader.read_until(b'\n', &mut bytes).ok()? == 0 {
+            break;
+        }
+    }
+    if description.session.is_empty() {
+        return None;
+    }
+    let length = file.metadata().ok()?.len();
+    let mut title = custom_title(path);
+    for (number, size) in END.into_iter().enumerate() {
+        if title.is_none() || number == 0 {
+            file.seek(SeekFrom::Start(length.saturating_sub(size))).ok()?;
+            bytes.clear();
+            (&file).take(size).read_to_end(&mut bytes).ok()?;
+            title = title.or_else(|| last_title(&bytes));
+            description.folder = last_folder(&bytes).or(description.folder);
+        }
+    }
+    description.title = title.map(|title| excerpt(&title, 100)).or(description.title);
+    Some(description)
+}
+
+/// Describes a rollout of Codex by its first line and the first prompt.
+fn describe_rollout(first: &[u8], mut rest: impl BufRead) -> Option<Description> {
+    let line = codex::line::RolloutLine::parse(first)?;
+    let mut reader = CodexReader::new(Options::default());
+    reader.read_line(first);
+    let mut bytes = Vec::new();
+    let mut title = None;
+    while title.is_none() && rest.read_until(b'\n', &mut bytes).ok()? > 0 {
+        reader.read_line(&bytes);
+        bytes.clear();
+        title = reader.take_events().into_iter().find_map(|event| match event.kind {
+            EventKind::Title(title) => Some(title),
+            _ => None,
+        });
+    }
+    Some(Description {
+        agent: Agent::Codex,
+        session: reader.session()?.session.clone(),
+        folder: line.payload.cwd.as_ref().map(|cwd| cwd.0.clone()),
+        title,
+        is_subagent: line.payload.is_subagent(),
+        has_processes: false,
+    })
+}
+
+/// The folder to which the session moved last, as some lines say.
+fn last_folder(bytes: &[u8]) -> Option<String> {
+    let lines = bytes.rsplit(|byte| *byte == b'\n').filter(|line| line.len() < 8_192);
+    let mut lines = lines.filter(|line| memchr::memmem::find(line, b"\"relocatedCwd\":").is_some());
+    Some(TranscriptLine::parse(lines.next()?)?.relocated_cwd?.0)
+}
+
+/// The last title in some lines. The user's takes precedence over the agent's.
+fn last_title(bytes: &[u8]) -> Option<String> {
+    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| line.len() < 1_024);
+    let lines = lines.filter(|line| memchr::memmem::find(line, b"Title\":").is_some());
+    let (mut custom, mut own) = (None, None);
+    for line in lines.filter_map(TranscriptLine::parse) {
+        custom = line.custom_title.or(custom);
+        own = line.ai_title.or(own);
+    }
+    custom.or(own).map(|title| title.0)
+}
+
+/// Adds what a line tells. `command` is the user's last command, which a model may yet answer.
+fn add(description: &mut Description, line: &TranscriptLine<'_>, command: &mut Option<String>) {
+    if description.session.is_empty()
+        && let Some(session) = line.session_id
+    {
+        description.session = session.to_owned();
+        description.is_subagent = line.is_sidechain == Some(true);
+    }
+    description.has_processes |= line.entrypoint.is_some();
+    description.folder = description.folder.take().or_else(|| line.cwd.as_ref().map(|cwd| cwd.0.clone()));
+    let Some(message) = &line.message else { return };
+    let prompt = match line.kind {
+        Some("assistant") if message.is_of_model() => command.take(),
+        Some("user") if line.is_of_user() => match Said::of(&message.text()) {
+            Some(Said::Prompt(text)) => Some(text),
+            Some(Said::Command(text)) => {
+                *command = Some(text);
+                None
+            }
+            None => None,
+        },
+        _ => None,
+    };
+    description.title = prompt.and_then(|prompt| title(&prompt));
+}

@@ -1,0 +1,388 @@
+//! Follows a session: reads its transcript and those of its subagents.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use crate::claude::ClaudeReader;
+use crate::claude::files::{self, SubagentMeta};
+use crate::codex::subagent::Sent;
+use crate::describe::describe;
+use crate::reader::Reader;
+use crate::tail::{Tail, TailChange};
+use todo_write::events::policy::Policy;
+use todo_write::file::{self, FileStamp, Slice, modified};
+use todo_write::list::input::Options;
+use todo_write::text::fnv1a;
+use todo_write::wire::event::{Event, EventKind, Place, Source, Transcript};
+
+/// Maximum number of subagents' files read when a session is opened, the newest.
+const SUBAGENT_FILES: usize = 64;
+/// Maximum number of subagents of Codex whose rollouts are followed.
+const ROLLOUTS: usize = 1_000;
+/// How often the rollout of a subagent is looked for.
+const LOOKS: u32 = 10;
+
+/// Follows a session.
+#[derive(Debug, Default)]
+pub struct Follower {
+    /// What may be recorded.
+    pub policy: Policy,
+    file: Tail,
+    /// What identifies it, once its first line was read.
+    transcript: Option<Arc<Transcript>>,
+    /// The number of lines that could not be read in full, until it is told.
+    unreadable: u64,
+    /// Whether that was told.
+    is_told: bool,
+    /// Whether the file was read to its end once.
+    is_read: bool,
+    /// Whether the transcript grew since the files beside it were last read.
+    are_side_files_due: bool,
+    subagents: Vec<SubagentFile>,
+    /// The files of subagents found so far.
+    seen: HashSet<PathBuf>,
+    /// Those of them that name no session yet, with their stamps when they were last read.
+    unnamed: Vec<(PathBuf, Option<FileStamp>)>,
+    /// Folders of subagents' files and their modification times, if these were certain when the folders
+    /// were listed.
+    folders: [(PathBuf, Option<SystemTime>); 2],
+    /// Subagents of Codex, and those whose rollouts were not found yet, with how often they were looked for.
+    rollouts: Vec<Rollout>,
+    sent: Vec<(Sent, u32)>,
+    lines: SessionReader,
+}
+
+/// The rollout of a subagent of Codex.
+#[derive(Debug)]
+struct Rollout {
+    sent: Sent,
+    file: Tail,
+    transcript: Option<Arc<Transcript>>,
+    lines: SessionReader,
+}
+
+/// The transcript of a subagent, `agent-ID.jsonl`.
+#[derive(Debug)]
+struct SubagentFile {
+    id: String,
+    file: Tail,
+    /// What identifies it, once its first line was read.
+    transcript: Option<Arc<Transcript>>,
+    /// The modification time of its [`SubagentMeta`].
+    meta: Option<SystemTime>,
+    is_finished: bool,
+}
+
+/// The result of [`Follower::read`].
+#[derive(Debug)]
+pub struct Appended {
+    /// How the session's own file changed.
+    pub change: TailChange,
+    /// The number of bytes read in all files.
+    pub bytes: u64,
+    /// The number of bytes skipped, because a line or a file was too long.
+    pub skipped: u64,
+    /// Whether the slice ended before everything was read.
+    pub is_partial: bool,
+    /// The events in them.
+    pub events: Vec<Event>,
+}
+
+impl Appended {
+    /// Whether there is nothing new.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.events.is_empty() && !self.is_partial && self.bytes == 0 && self.skipped == 0
+    }
+}
+
+/// Reads the lines of a session. The first line selects the reader.
+#[derive(Debug, Default)]
+struct SessionReader {
+    reader: Option<Reader>,
+    options: Options,
+}
+
+impl Follower {
+    /// Follows the session in `path` from its beginning.
+    pub fn new(path: PathBuf, options: Options) -> Follower {
+        let beside = path.parent().map(Path::to_owned).unwrap_or_default();
+        let folders = [(path.with_extension("").join("subagents"), None), (beside, None)];
+        let lines = SessionReader { reader: None, options };
+        Follower { file: Tail::new(path), folders, lines, ..Follower::default() }
+    }
+
+    /// The session, if the file has named it.
+    pub(crate) fn session(&self) -> Option<&Arc<Source>> {
+        self.lines.reader.as_ref()?.session()
+    }
+
+    /// Reads what was appended to the session's file and to those of its subagents. Returns soon after the slice
+    /// ends, with the events of the lines read.
+    ///
+    /// # Errors
+    /// The session's own file cannot be read.
+    pub fn read(&mut self, slice: &Slice) -> io::Result<Appended> {
+        let change = self.file.check()?;
+        if change == TailChange::Replaced {
+            self.restart();
+        }
+        let mut appended = Appended { change, bytes: 0, skipped: 0, is_partial: false, events: Vec::new() };
+        if matches!(change, TailChange::Grown | TailChange::Replaced) {
+            let file = (&mut self.file, &mut self.transcript, None);
+            self.lines.read(file, &self.policy, slice, &mut appended)?;
+            self.are_side_files_due = true;
+        }
+        self.find_subagents();
+        for subagent in &mut self.subagents {
+            if appended.is_partial {
+                break;
+            }
+            subagent.read(&mut self.lines, &self.policy, slice, &mut appended);
+        }
+        self.lines.leave();
+        self.read_rollouts(slice, &mut appended);
+        if appended.is_partial {
+            let events = self.lines.reader.as_mut().map(Reader::take_first_events).unwrap_or_default();
+            self.add_before(&mut appended, events);
+            return Ok(appended);
+        }
+        // While the transcript grows, the files may be ahead of it.
+        let is_first = !std::mem::replace(&mut self.is_read, self.file.offset > 0);
+        if self.are_side_files_due && (is_first || appended.bytes == 0) {
+            self.are_side_files_due = false;
+            self.read_side_files();
+        }
+        self.unreadable += self.lines.reader.as_mut().map_or(0, Reader::take_unreadable);
+        let events = self.lines.reader.as_mut().map(Reader::take_events).unwrap_or_default();
+        self.add_before(&mut appended, events);
+        Ok(appended)
+    }
+
+    /// Adds events before the others. The sums of a subagent count only if it has no file.
+    fn add_before(&self, appended: &mut Appended, mut events: Vec<Event>) {
+        events.retain(|event| match &event.kind {
+            EventKind::OfSubagent { subagent, kind, .. } => {
+                let is_sums = matches!(**kind, EventKind::SubagentSums { .. });
+                !is_sums || !self.seen.iter().any(|path| subagent_of(path) == Some(subagent))
+            }
+            _ => true,
+        });
+        appended.events.splice(0..0, events);
+    }
+
+    /// A sentence for the user, once, if lines could not be read in full.
+    pub fn take_warning(&mut self) -> Option<String> {
+        if self.unreadable == 0 || std::mem::replace(&mut self.is_told, true) {
+            return None;
+        }
+        let (count, lines) = (self.unreadable, if self.unreadable == 1 { "line" } else { "lines" });
+        let file = self.file.path.display();
+        Some(format!("{count} {lines} of {file} cannot be read in full; what can be read is shown"))
+    }
+
+    /// Begins again after the file was replaced.
+    fn restart(&mut self) {
+        self.lines.reader = None;
+        self.transcript = None;
+        self.is_read = false;
+        self.subagents.clear();
+        self.seen.clear();
+        self.unnamed.clear();
+        self.rollouts.clear();
+        self.sent.clear();
+        self.folders.iter_mut().for_each(|folder| folder.1 = None);
+    }
+
+    /// Finds new rollouts of subagents of Codex, and reads what was appended to them: the newest ones when a
+    /// session is opened.
+    fn read_rollouts(&mut self, slice: &Slice, appended: &mut Appended) {
+        if appended.is_partial {
+            return;
+        }
+        let readers = self.rollouts.iter_mut().map(|rollout| &mut rollout.lines).chain([&mut self.lines]);
+        let sent = readers.filter_map(|lines| lines.reader.as_mut()).flat_map(Reader::take_sent);
+        self.sent.extend(sent.map(|sent| (sent, 0)));
+        let first = self.sent.len().saturating_sub(SUBAGENT_FILES);
+        self.sent.drain(..first);
+        let (beside, options) = (&self.file.path, self.lines.options);
+        for (sent, looks) in &mut self.sent {
+            *looks += 1;
+            if let Some(file) = sent.file(beside) {
+                *looks = LOOKS;
+                // Agents that name each other, or themselves, are read once.
+                let is_known = file == *beside || self.rollouts.iter().any(|one| one.file.path == file);
+                if !is_known && self.rollouts.len() < ROLLOUTS {
+                    self.rollouts.push(Rollout::new(sent.clone(), file, options));
+                }
+            }
+        }
+        self.sent.retain(|(_, looks)| *looks < LOOKS);
+        for rollout in &mut self.rollouts {
+            if appended.is_partial {
+                break;
+            }
+            rollout.read(&self.policy, slice, appended);
+            self.unreadable += rollout.lines.reader.as_mut().map_or(0, Reader::take_unreadable);
+        }
+    }
+
+    fn read_side_files(&mut self) {
+        let Some(reader) = self.lines.claude() else { return };
+        if let Some(title) = files::custom_title(&self.file.path) {
+            reader.set_custom_title(&title);
+        }
+        if let Some((tasks, time)) = files::tasks(&self.file.path) {
+            reader.set_tasks(tasks, time);
+        }
+    }
+
+    /// Finds new files of subagents: `SESSION/subagents/agent-*.jsonl` or, before version 2.1.2,
+    /// `agent-*.jsonl` beside the session's file.
+    fn find_subagents(&mut self) {
+        let Some(reader) = self.lines.claude() else { return };
+        let Some(session) = reader.session().map(|source| source.session.clone()) else { return };
+        let mut found: Vec<(Option<SystemTime>, PathBuf)> = Vec::new();
+        // A folder that many sessions share is not listed for each of them.
+        let wanted = if reader.has_subagents_beside { 2 } else { 1 };
+        for (folder, last) in &mut self.folders[..wanted] {
+            let Some(changed) = modified(folder).filter(|changed| Some(*changed) != *last) else { continue };
+            *last = Some(changed).filter(|changed| file::is_certain(*changed));
+            for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+                if subagent_of(&path).is_some() && self.seen.insert(path.clone()) {
+                    found.push((modified(&path), path));
+                }
+            }
+        }
+        found.sort();
+        let first = found.len().saturating_sub(SUBAGENT_FILES);
+        self.unnamed.extend(found.drain(first..).map(|(_, path)| (path, None)));
+        self.unnamed.retain_mut(|(path, last)| {
+            let stamp = FileStamp::of(path);
+            if stamp == *last && stamp.is_none_or(|stamp| stamp.is_certain()) {
+                return true;
+            }
+            *last = stamp;
+            match describe(path) {
+                Some(head) if head.session == session => {
+                    self.subagents.extend(SubagentFile::of(std::mem::take(path)));
+                    false
+                }
+                Some(_) => false,
+                // Its first line is not complete yet.
+                None => true,
+            }
+        });
+    }
+}
+
+impl Rollout {
+    fn new(sent: Sent, file: PathBuf, options: Options) -> Rollout {
+        let lines = SessionReader { reader: Some(Reader::Codex(Box::new(sent.reader(options)))), options };
+        Rollout { sent, file: Tail::new(file), transcript: None, lines }
+    }
+
+    /// Reads what was appended. Errors are ignored, since the file may disappear at any time.
+    fn read(&mut self, policy: &Policy, slice: &Slice, appended: &mut Appended) {
+        let change = self.file.check();
+        if matches!(change, Ok(TailChange::Replaced)) {
+            self.transcript = None;
+            self.lines.reader = Some(Reader::Codex(Box::new(self.sent.reader(self.lines.options))));
+        }
+        if let Ok(TailChange::Grown | TailChange::Replaced) = change {
+            let file = (&mut self.file, &mut self.transcript, Some(self.sent.id()));
+            let _ = self.lines.read(file, policy, slice, appended);
+            let events = self.lines.reader.as_mut().map(Reader::take_events).unwrap_or_default();
+            appended.events.extend(events);
+        }
+    }
+}
+
+impl SubagentFile {
+    fn of(path: PathBuf) -> Option<SubagentFile> {
+        let id = subagent_of(&path)?.to_owned();
+        Some(SubagentFile { id, file: Tail::new(path), transcript: None, meta: None, is_finished: false })
+    }
+
+    /// Reads what was appended. Errors are ignored, since the file may disappear at any time.
+    fn read(&mut self, lines: &mut SessionReader, policy: &Policy, slice: &Slice, appended: &mut Appended) {
+        let meta = if self.is_finished { self.meta } else { modified(&SubagentMeta::path(&self.file.path)) };
+        let described = (meta != self.meta).then(|| SubagentMeta::read(&self.file.path)).flatten();
+        let described = described.unwrap_or_default();
+        if let (Some(reader), Some(call)) = (lines.claude(), &described.tool_use_id) {
+            reader.set_call(&self.id, call);
+        }
+        let change = self.file.check();
+        if matches!(change, Ok(TailChange::Replaced)) {
+            self.transcript = None;
+        }
+        if let Ok(TailChange::Grown | TailChange::Replaced) = change {
+            let file = (&mut self.file, &mut self.transcript, Some(self.id.as_str()));
+            let _ = lines.read(file, policy, slice, appended);
+            self.is_finished = false;
+        }
+        if appended.is_partial {
+            return;
+        }
+        self.meta = meta;
+        lines.leave();
+        if let Some(reader) = lines.claude().filter(|_| described.finished) {
+            self.is_finished = true;
+            reader.end_subagent(&self.id, None);
+        }
+    }
+}
+
+impl SessionReader {
+    /// Reads the lines appended to a file, which may be of a subagent.
+    fn read(
+        &mut self,
+        (file, transcript, subagent): (&mut Tail, &mut Option<Arc<Transcript>>, Option<&str>),
+        policy: &Policy,
+        slice: &Slice,
+        appended: &mut Appended,
+    ) -> io::Result<()> {
+        let before = file.offset;
+        // The user's options may have changed since the last read.
+        let mut changed = Some(policy);
+        let is_whole = file.read(slice, |end, line| {
+            let reader = self.reader.get_or_insert_with(|| Reader::of(line, self.options));
+            if let Some(policy) = changed.take() {
+                reader.set_policy(policy);
+            }
+            let transcript = transcript.get_or_insert_with(|| {
+                let (subagent, first) = (subagent.map(str::to_owned), fnv1a(line));
+                Arc::new(Transcript { subagent, first })
+            });
+            reader.set_place(Some(Place { transcript: Arc::clone(transcript), end }));
+            reader.read_line(line);
+        })?;
+        appended.bytes += file.offset - before;
+        appended.skipped += std::mem::take(&mut file.skipped);
+        appended.is_partial |= !is_whole;
+        Ok(())
+    }
+
+    /// Ends the reading of lines: what follows is known from elsewhere.
+    fn leave(&mut self) {
+        if let Some(reader) = &mut self.reader {
+            reader.set_place(None);
+        }
+    }
+
+    fn claude(&mut self) -> Option<&mut ClaudeReader> {
+        match self.reader.as_mut()? {
+            Reader::Claude(reader) => Some(reader),
+            Reader::Codex(_) => None,
+        }
+    }
+}
+
+/// The id of a subagent in the name of its transcript.
+fn subagent_of(path: &Path) -> Option<&str> {
+    path.file_name().and_then(OsStr::to_str)?.strip_prefix("agent-")?.strip_suffix(".jsonl")
+}

@@ -1,0 +1,276 @@
+//! The hook `PermissionRequest` of Claude Code, by which the user may answer a dialog in Emacs.
+//!
+//! Claude Code 2.1 shows its dialog while this program runs, and the first answer counts. So whatever
+//! goes wrong, this program prints nothing and exits with 0: the dialog stays. It passes the hook's
+//! input to Emacs, waits for the answer on the same connection, and leaves when the terminal has
+//! answered, which Claude Code tells no hook: its process file is no longer `waiting` then, or its
+//! status has changed since this program began. When this program leaves, the connection closes, and
+//! Emacs withdraws the request.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::exit;
+use std::thread::{self, sleep};
+use std::time::{Duration, SystemTime};
+
+use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
+use todo_write::wire::socket::{Behavior, Call, Decision, Role};
+
+use crate::hooks as hook;
+use crate::mcp::emacs::Emacs;
+use crate::mcp::session::{Agent, CLAUDE, claude_folder};
+
+const REACH: Duration = Duration::from_secs(2);
+/// How long the user may take. Claude Code kills hooks after the time in its settings, 570 s.
+const LIMIT: Duration = Duration::from_secs(540);
+/// How long the user may take for a subagent's request: Claude Code shows its dialog only afterwards.
+const SUBAGENT_LIMIT: Duration = Duration::from_secs(10);
+/// What may follow a plan: edits are asked for, accepted, or checked by Claude Code itself.
+const MODES: [&str; 3] = ["default", "acceptEdits", "auto"];
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Asks the user of Emacs what the hook's input asks, and prints the answer.
+pub fn run(door: Option<PathBuf>) {
+    let began = SystemTime::now();
+    if let Some(input) = hook::input()
+        && let Some(output) = answer(door, &input, began)
+    {
+        let _ = writeln!(std::io::stdout(), "{}", json!({"hookSpecificOutput": output}));
+    }
+}
+
+fn answer(door: Option<PathBuf>, input: &Value, began: SystemTime) -> Option<Value> {
+    // An older plugin runs this for other events, too.
+    if input["hook_event_name"] != "PermissionRequest" {
+        return None;
+    }
+    let session = input["session_id"].as_str();
+    let mut emacs = Emacs::new(door, Role::Permission);
+    let agent = claude_folder().and_then(|folder| Agent::find(&folder));
+    if !has_dialog(input, agent.as_ref()) {
+        return None;
+    }
+    emacs.hello.client = Some(CLAUDE.to_owned());
+    emacs.hello.project = input["cwd"].as_str().map(str::to_owned);
+    let subagent = input["agent_id"].as_str();
+    let is_awaited = subagent.is_some();
+    let limit = if is_awaited { SUBAGENT_LIMIT } else { LIMIT };
+    let call = Call {
+        session: session.map(str::to_owned),
+        // Without the process file, Emacs asks the other hooks when the terminal has answered.
+        source: Some(if agent.is_some() { "process" } else { "environment" }.to_owned()),
+        subagent: subagent.map(str::to_owned),
+        arguments: to_raw_value(input).ok(),
+        ..Call::default()
+    };
+    // What comes first ends the process: the answer, or that of the terminal.
+    let watcher = thread::Builder::new().spawn(move || {
+        settled(agent, is_awaited, began);
+        exit(0)
+    });
+    watcher.ok()?;
+    let decision = decision(input, emacs.ask_user(call, REACH, limit)?.decision.as_ref()?)?;
+    Some(json!({"hookEventName": "PermissionRequest", "decision": decision}))
+}
+
+/// Returns whether the terminal shows dialogs, so that the agent does not wait for this program alone.
+fn has_dialog(input: &Value, agent: Option<&Agent>) -> bool {
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let entrypoints =
+        [agent.and_then(Agent::entrypoint).unwrap_or_default(), variable("CLAUDE_CODE_ENTRYPOINT")];
+    input["permission_mode"] != "dontAsk"
+        && shows_dialogs(&entrypoints, &variable("CLAUDE_CODE_SESSION_ATTENDED"))
+}
+
+/// Returns whether an agent shows dialogs. ENTRYPOINTS are those in its process file, empty if it has none,
+/// and in the environment; ATTENDED is from there, too. A session in the background, which can be attached
+/// to a terminal at any time, does not count as attended, but it has a process file and a dialog.
+fn shows_dialogs(entrypoints: &[String; 2], attended: &str) -> bool {
+    // Print mode, and programs that use the SDK.
+    let is_driven = entrypoints.iter().any(|name| name.starts_with("sdk"));
+    !is_driven && (entrypoints[0] == "cli" || attended != "0")
+}
+
+/// Waits until the terminal has answered a dialog of this program, which began at `began`, or Claude
+/// Code has ended.
+fn settled(agent: Option<Agent>, is_awaited: bool, began: SystemTime) {
+    let parent = std::os::unix::process::parent_id();
+    let mut was_waiting = false;
+    loop {
+        sleep(PAUSE);
+        if std::os::unix::process::parent_id() != parent {
+            return;
+        }
+        let Some(agent) = &agent else { continue };
+        if agent.is_gone() {
+            return;
+        }
+        // The dialogs of the main agent say nothing about the request of a subagent.
+        if is_awaited {
+            continue;
+        }
+        match agent.status() {
+            Some((status, _)) if status == "waiting" => was_waiting = true,
+            // The dialog may have come and gone since the last look.
+            Some((_, changed)) if was_waiting || changed.is_some_and(|changed| changed > began) => return,
+            // Half written, or the dialog is not there yet.
+            _ => {}
+        }
+    }
+}
+
+/// What Claude Code takes as the answer that CHOICE of the user of Emacs means; none if that is no answer
+/// to INPUT. Claude Code ignores an allowed question or plan without its input.
+fn decision(input: &Value, choice: &Decision) -> Option<Value> {
+    let given = &input["tool_input"];
+    match choice.behavior {
+        // Without words, the agent stops, as after No in the terminal.
+        Behavior::Deny => Some(match &choice.message {
+            Some(message) => json!({"behavior": "deny", "message": message}),
+            None => json!({"behavior": "deny", "message": "The user said no.", "interrupt": true}),
+        }),
+        Behavior::Allow => match input["tool_name"].as_str()? {
+            "AskUserQuestion" => {
+                let answers = answers(given, choice.answers.as_ref()?)?;
+                let input = json!({"questions": given["questions"], "answers": answers});
+                Some(json!({"behavior": "allow", "updatedInput": input}))
+            }
+            "ExitPlanMode" => {
+                let text = given["plan"].as_str()?;
+                let edited = choice.plan.as_deref().filter(|plan| !plan.trim().is_empty());
+                let plan = json!({"plan": edited.unwrap_or(text)});
+                // Without one, Claude Code goes back to the mode before the plan, perhaps to auto.
+                let mode = choice.mode.as_deref().filter(|mode| MODES.contains(mode))?;
+                let change = json!({"type": "setMode", "mode": mode, "destination": "session"});
+                Some(json!({"behavior": "allow", "updatedInput": plan, "updatedPermissions": [change]}))
+            }
+            _ => match choice.suggestion {
+                None => Some(json!({"behavior": "allow"})),
+                Some(number) => {
+                    let suggestion = input["permission_suggestions"].as_array()?.get(number)?;
+                    Some(json!({"behavior": "allow", "updatedPermissions": [suggestion]}))
+                }
+            },
+        },
+    }
+}
+
+/// ANSWERS, if they answer each question of GIVEN, and nothing else.
+fn answers<'a>(given: &Value, answers: &'a BTreeMap<String, String>) -> Option<&'a BTreeMap<String, String>> {
+    let questions = given["questions"].as_array()?;
+    let is_answered = |question: &Value| {
+        question["question"].as_str().is_some_and(|question| answers.contains_key(question))
+    };
+    (answers.len() == questions.len() && questions.iter().all(is_answered)).then_some(answers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What Claude Code takes as the choice that Emacs sends.
+    fn decision(input: &Value, choice: &Value) -> Option<Value> {
+        super::decision(input, &serde_json::from_value(choice.clone()).ok()?)
+    }
+
+    fn command() -> Value {
+        serde_json::from_str(
+            r#"{"tool_name":"Bash","tool_input":{"command":"npm test"},"permission_suggestions":
+               [{"type":"addRules","rules":[{"ruleContent":"npm test *","toolName":"Bash","new":[1,{"b":2,"a":1}]}],
+                 "behavior":"allow","destination":"localSettings"},{"type":"setMode","mode":"acceptEdits"}]}"#,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn a_session_in_the_background_shows_dialogs_and_print_mode_does_not() {
+        let cases = [
+            (["cli", "cli"], "1", true),
+            // In the background.
+            (["cli", "cli"], "0", true),
+            // Versions without process files.
+            (["", "cli"], "", true),
+            (["", "cli"], "0", false),
+            (["sdk-cli", "sdk-cli"], "1", false),
+            (["", "sdk-ts"], "", false),
+        ];
+        for (entrypoints, attended, expected) in cases {
+            assert_eq!(
+                shows_dialogs(&entrypoints.map(str::to_owned), attended),
+                expected,
+                "{entrypoints:?} {attended}"
+            );
+        }
+    }
+
+    #[test]
+    fn yes_allows_once_and_always_passes_the_chosen_suggestion_verbatim() {
+        let decided = |choice| decision(&command(), &choice).unwrap().to_string();
+        assert_eq!(decided(json!({"behavior": "allow"})), r#"{"behavior":"allow"}"#);
+        assert_eq!(
+            decided(json!({"behavior": "allow", "suggestion": 0})),
+            r#"{"behavior":"allow","updatedPermissions":[{"type":"addRules","rules":[{"ruleContent":"npm test *","toolName":"Bash","new":[1,{"b":2,"a":1}]}],"behavior":"allow","destination":"localSettings"}]}"#
+        );
+    }
+
+    #[test]
+    fn no_carries_the_users_message_or_stops_the_turn() {
+        let choice = json!({"behavior": "deny", "message": "Use make check"});
+        assert_eq!(decision(&command(), &choice), Some(choice));
+        let decided = decision(&command(), &json!({"behavior": "deny"})).unwrap();
+        assert_eq!(decided["interrupt"], true);
+    }
+
+    #[test]
+    fn a_question_is_answered_with_its_questions_as_given() {
+        let questions = json!([{"question": "Which?", "options": [{"label": "Blue"}], "multiSelect": false}]);
+        let input = json!({"tool_name": "AskUserQuestion", "tool_input": {"questions": questions}});
+        let choice = json!({"behavior": "allow", "answers": {"Which?": "Blue"}});
+        let updated = json!({"questions": questions, "answers": {"Which?": "Blue"}});
+        assert_eq!(decision(&input, &choice), Some(json!({"behavior": "allow", "updatedInput": updated})));
+        for wrong in [json!({}), json!({"Other?": "Blue"}), json!({"Which?": 1}), Value::Null] {
+            assert_eq!(decision(&input, &json!({"behavior": "allow", "answers": wrong})), None);
+        }
+    }
+
+    fn plan() -> Value {
+        json!({"tool_name": "ExitPlanMode", "tool_input": {"plan": "# Plan", "planFilePath": "/p"}})
+    }
+
+    #[test]
+    fn a_plan_is_approved_as_the_user_edited_it_with_the_mode_that_follows() {
+        for (mode, edited, approved) in [
+            ("default", None, "# Plan"),
+            ("acceptEdits", Some("# Mine\n"), "# Mine\n"),
+            ("auto", Some(" \n"), "# Plan"),
+        ] {
+            let choice = json!({"behavior": "allow", "mode": mode, "plan": edited});
+            let change = json!([{"type": "setMode", "mode": mode, "destination": "session"}]);
+            let expected = json!({"behavior": "allow", "updatedInput": {"plan": approved}, "updatedPermissions": change});
+            assert_eq!(decision(&plan(), &choice), Some(expected));
+        }
+    }
+
+    #[test]
+    fn what_is_no_answer_decides_nothing() {
+        let allow = json!({"behavior": "allow"});
+        for (input, choice) in [
+            (command(), Value::Null),
+            (command(), json!({"behavior": "Allow"})),
+            (command(), json!({"behavior": "allow", "suggestion": 2})),
+            (command(), json!({"behavior": "allow", "suggestion": "0"})),
+            (json!({"tool_input": {}}), allow.clone()),
+            (
+                json!({"tool_name": "ExitPlanMode", "tool_input": {}}),
+                json!({"behavior": "allow", "mode": "auto"}),
+            ),
+            (plan(), json!({"behavior": "allow", "mode": "bypassPermissions"})),
+            (plan(), json!({"behavior": "allow", "plan": "# Mine"})),
+            (plan(), allow),
+        ] {
+            assert_eq!(decision(&input, &choice), None, "{input} {choice}");
+        }
+    }
+}

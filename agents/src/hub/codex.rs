@@ -1,0 +1,383 @@
+//! Questions of Codex, answered while its own dialog stands.
+//!
+//! The terminal interface of Codex starts a daemon, whose socket takes several clients. A thread of the hub
+//! is one of them for each folder of Codex. Without joining any session, it is told which of them wait for
+//! the user. It joins such a session, is told the open request, and leaves when the session no longer waits.
+//! The request goes to the door as that of a hook does, and the user's answer back to the daemon. The first
+//! answer counts; the daemon says when another client has answered.
+//!
+//! Nothing here answers by itself, begins a daemon, or changes a session. What a request asks is passed on
+//! only if its shape is known and nothing is hidden; else the user is told to answer in the terminal.
+
+mod client;
+mod question;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tungstenite::Error;
+
+use super::bound::is_id;
+use super::bounds::ENTRIES;
+use super::door::{Asked, Entrance, QUESTIONS, QUESTIONS_OF_ONE};
+use client::{Client, Said};
+use question::Question;
+use todo_write::wire::socket::{Answer, Call, Hello, PROTOCOL, Role};
+
+/// The time between two looks for a daemon.
+const LOOK: Duration = Duration::from_secs(2);
+/// The time between two looks whether a daemon that owes something is late.
+const TICK: Duration = Duration::from_millis(250);
+/// Maximum number of sessions whose state is asked for on connecting.
+const SESSIONS: usize = 200;
+
+/// Starts a thread that watches the daemon of a folder of Codex until the door is closed.
+pub(super) fn start(folder: &Path, entrance: Entrance) {
+    let folder = folder.to_owned();
+    let work = move || {
+        loop {
+            if entrance.is_open() {
+                // A daemon that ends, or says what is not known here, is answered in its terminal.
+                let _ = watch(&folder, &entrance);
+            }
+            if !entrance.wait(LOOK) {
+                return;
+            }
+        }
+    };
+    // Without the thread, all are.
+    let _ = thread::Builder::new().name("todo-write-codex".into()).spawn(work);
+}
+
+/// A connection to the daemon, and the sessions that wait for the user.
+struct Watch<'e> {
+    entrance: &'e Entrance,
+    client: Client,
+    /// The calls without a result, and of which sessions they are.
+    calls: HashMap<u64, (Purpose, String)>,
+    waiting: BTreeMap<String, Session>,
+    sender: Sender<Input>,
+}
+
+enum Input {
+    /// The daemon said something, or has closed the connection.
+    Said(Option<Said>),
+    /// The user's answer to a request of a session.
+    Answer(String, Value, Answer),
+}
+
+#[derive(Clone, Copy)]
+enum Purpose {
+    Initialize,
+    Sessions,
+    State,
+    Join,
+    /// The history has the changes that requests are about.
+    History,
+    Leave,
+}
+
+/// A session that waits for the user.
+struct Session {
+    joined: Joined,
+    requests: Vec<Request>,
+    /// When it is said that the terminal must answer, unless a request comes before.
+    until: Instant,
+}
+
+enum Joined {
+    No,
+    Asked,
+    Yes(Facts),
+    /// The daemon says what is not known here.
+    Failed(Facts),
+}
+
+/// Of whom the user knows a session.
+struct Facts {
+    /// For a subagent, it is that of the main agent.
+    session: String,
+    folder: Option<String>,
+    /// The id and name of the subagent that it is.
+    subagent: Option<(String, String)>,
+}
+
+/// A request of the daemon.
+struct Request {
+    /// Null for one that is not known.
+    id: Value,
+    question: Question,
+    stage: Stage,
+}
+
+enum Stage {
+    /// The history is awaited, for a request with these parameters.
+    Unknown(Value),
+    New,
+    /// The user is asked. Dropping the call withdraws it.
+    Asked {
+        _call: Asked,
+    },
+    /// The daemon was given the answer.
+    Answered(Instant),
+    /// The terminal answers.
+    Left,
+}
+
+/// Watches a daemon until the connection is over. Its questions are withdrawn then.
+fn watch(folder: &Path, entrance: &Entrance) -> Result<(), Error> {
+    let (sender, inputs) = mpsc::channel();
+    let said = sender.clone();
+    let said = move |message| drop(said.send(Input::Said(message)));
+    let client = Client::connect(folder, entrance.settings().joining, said)?;
+    let (calls, waiting) = (HashMap::new(), BTreeMap::new());
+    let mut watch = Watch { entrance, client, calls, waiting, sender };
+    let info = json!({
+        "clientInfo": {"name": "todo-write", "title": "todo-write", "version": entrance.settings().welcome.version},
+        "capabilities": {"experimentalApi": true},
+    });
+    watch.call(Purpose::Initialize, "", "initialize", info)?;
+    while entrance.is_open() {
+        match inputs.recv_timeout(if watch.waiting.is_empty() { LOOK } else { TICK }) {
+            Ok(Input::Said(Some(message))) => {
+                watch.take(message)?;
+                watch.client.proceed();
+            }
+            Ok(Input::Answer(session, id, answer)) => watch.pass(&session, &id, &answer)?,
+            Ok(Input::Said(None)) | Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        watch.join()?;
+        for (id, session) in &mut watch.waiting {
+            session.advance(id, entrance, &watch.sender);
+        }
+    }
+    Ok(())
+}
+
+impl Watch<'_> {
+    fn call(&mut self, purpose: Purpose, session: &str, method: &str, params: Value) -> Result<(), Error> {
+        let number = self.client.call(method, params)?;
+        self.calls.insert(number, (purpose, session.to_owned()));
+        Ok(())
+    }
+
+    fn resume(&mut self, purpose: Purpose, session: &str) -> Result<(), Error> {
+        let params = json!({"threadId": session, "excludeTurns": matches!(purpose, Purpose::Join)});
+        self.call(purpose, session, "thread/resume", params)
+    }
+
+    fn take(&mut self, Said { id, method, params, result }: Said) -> Result<(), Error> {
+        let session = params["threadId"].as_str().unwrap_or_default();
+        match method.as_str() {
+            "" => {
+                if let Some((purpose, session)) = id.as_u64().and_then(|id| self.calls.remove(&id)) {
+                    self.take_result(purpose, &session, &result)?;
+                }
+            }
+            "thread/status/changed" => self.set(session, &params["status"])?,
+            "thread/closed" => drop(self.waiting.remove(session)),
+            "serverRequest/resolved" => {
+                if let Some(session) = self.waiting.get_mut(session) {
+                    session.requests.retain(|known| known.id != params["requestId"]);
+                    // The next one may follow.
+                    session.until = Instant::now() + self.entrance.settings().joining;
+                }
+            }
+            _ if id.is_null() => {}
+            // Those of a subagent come unasked, and again when its session is joined.
+            _ => {
+                let Some(known) = self.waiting.get_mut(session) else { return Ok(()) };
+                let is_known = known.requests.iter().any(|request| request.id == id);
+                let is_failed = matches!(known.joined, Joined::Failed(_));
+                if is_known || is_failed || known.requests.len() > QUESTIONS_OF_ONE {
+                    return Ok(());
+                }
+                // What was said for want of a request is no longer true.
+                known.requests.retain(|request| !request.id.is_null());
+                if method == question::CHANGE {
+                    let question =
+                        Question::elsewhere("Codex asks in its terminal whether it may change files");
+                    let session = session.to_owned();
+                    known.requests.push(Request { id, question, stage: Stage::Unknown(params) });
+                    return self.resume(Purpose::History, &session);
+                }
+                let question = Question::of(&method, &params);
+                known.requests.push(Request { id, question, stage: Stage::New });
+            }
+        }
+        Ok(())
+    }
+
+    fn take_result(&mut self, purpose: Purpose, session: &str, result: &Value) -> Result<(), Error> {
+        let thread = &result["thread"];
+        match purpose {
+            Purpose::Initialize if !result.is_null() => {
+                self.client.send(&json!({"method": "initialized"}))?;
+                self.call(Purpose::Sessions, "", "thread/loaded/list", json!({}))?;
+            }
+            Purpose::Sessions => {
+                let ids = result["data"].as_array().into_iter().flatten().filter_map(Value::as_str);
+                for id in ids.take(SESSIONS) {
+                    let params = json!({"threadId": id, "includeTurns": false});
+                    self.call(Purpose::State, id, "thread/read", params)?;
+                }
+            }
+            Purpose::State => self.set(session, &thread["status"])?,
+            Purpose::Join => {
+                let time = self.entrance.settings().joining;
+                if let Some(known) = self.waiting.get_mut(session)
+                    && matches!(known.joined, Joined::Asked)
+                {
+                    match Facts::of(session, thread) {
+                        Some(facts) => {
+                            (known.joined, known.until) = (Joined::Yes(facts), Instant::now() + time);
+                        }
+                        None => known.fail(session),
+                    }
+                }
+            }
+            Purpose::History => {
+                let requests = self.waiting.get_mut(session).map(|known| &mut known.requests);
+                for request in requests.into_iter().flatten() {
+                    if let Stage::Unknown(params) = &request.stage {
+                        if let Some(known) = Question::of_change(params, &thread["turns"]) {
+                            request.question = known;
+                        }
+                        request.stage = Stage::New;
+                    }
+                }
+            }
+            // With the connection, all sessions are left.
+            Purpose::Initialize | Purpose::Leave if result.is_null() => return Err(Error::ConnectionClosed),
+            Purpose::Initialize | Purpose::Leave => {}
+        }
+        Ok(())
+    }
+
+    /// Notes the state of a session, and leaves it if it no longer waits. Those by which Codex finds titles never
+    /// wait.
+    fn set(&mut self, id: &str, status: &Value) -> Result<(), Error> {
+        let flags = status["activeFlags"].as_array().into_iter().flatten();
+        let waits = flags.into_iter().any(|flag| flag == "waitingOnApproval" || flag == "waitingOnUserInput");
+        if waits && status["type"] == "active" {
+            if is_id(id) && self.waiting.len() < ENTRIES && !self.waiting.contains_key(id) {
+                let new = Session { joined: Joined::No, requests: Vec::new(), until: Instant::now() };
+                self.waiting.insert(id.to_owned(), new);
+            }
+        } else if self.waiting.remove(id).is_some_and(|session| !matches!(session.joined, Joined::No)) {
+            self.call(Purpose::Leave, id, "thread/unsubscribe", json!({"threadId": id}))?;
+        }
+        Ok(())
+    }
+
+    /// Joins sessions that wait while there is room.
+    fn join(&mut self) -> Result<(), Error> {
+        let is_unjoined = |session: &&mut Session| matches!(session.joined, Joined::No);
+        let joined = self.waiting.len() - self.waiting.values_mut().filter(is_unjoined).count();
+        let mut ids = Vec::new();
+        for (id, session) in &mut self.waiting {
+            if joined + ids.len() < QUESTIONS && matches!(session.joined, Joined::No) {
+                session.joined = Joined::Asked;
+                session.until = Instant::now() + self.entrance.settings().joining;
+                ids.push(id.clone());
+            }
+        }
+        ids.into_iter().try_for_each(|id| self.resume(Purpose::Join, &id))
+    }
+
+    /// Passes the user's answer to a request on.
+    fn pass(&mut self, session: &str, id: &Value, answer: &Answer) -> Result<(), Error> {
+        let requests = self.waiting.get_mut(session).map(|known| &mut known.requests);
+        let Some(request) = requests.into_iter().flatten().find(|one| one.id == *id) else { return Ok(()) };
+        request.stage = Stage::Left;
+        if let Answer { ok: true, decision: Some(decision), .. } = answer
+            && let Some(result) = request.question.result(decision)
+        {
+            self.client.send(&json!({"id": id, "result": result}))?;
+            request.stage = Stage::Answered(Instant::now());
+        }
+        Ok(())
+    }
+}
+
+impl Session {
+    /// Notes that the daemon says of the session of this id what is not known here.
+    fn fail(&mut self, id: &str) {
+        let facts = Facts { session: id.to_owned(), folder: None, subagent: None };
+        (self.joined, self.until) = (Joined::Failed(facts), Instant::now());
+        self.requests.clear();
+    }
+
+    /// Asks the user what is new.
+    fn advance(&mut self, id: &str, entrance: &Entrance, sender: &Sender<Input>) {
+        let is_late = Instant::now() >= self.until;
+        if is_late && matches!(self.joined, Joined::Asked) {
+            self.fail(id);
+        }
+        let (Joined::Yes(facts) | Joined::Failed(facts)) = &self.joined else { return };
+        if is_late && self.requests.is_empty() {
+            let question = Question::elsewhere("Codex waits for an answer in its terminal");
+            self.requests.push(Request { id: Value::Null, question, stage: Stage::New });
+        }
+        for Request { id: request, question, stage } in &mut self.requests {
+            if matches!(stage, Stage::Answered(time) if time.elapsed() >= entrance.settings().answering) {
+                *question = Question::elsewhere("Codex did not take the answer; give it in its terminal");
+                *stage = Stage::New;
+            }
+            if matches!(stage, Stage::New) {
+                let (sender, id, request) = (sender.clone(), id.to_owned(), request.clone());
+                let answer =
+                    move |answer| drop(sender.send(Input::Answer(id.clone(), request.clone(), answer)));
+                let call = facts.ask(question, entrance, answer);
+                *stage = call.map_or(Stage::Left, |call| Stage::Asked { _call: call });
+            }
+        }
+    }
+}
+
+impl Facts {
+    /// What the daemon says of the session of that id.
+    fn of(id: &str, thread: &Value) -> Option<Facts> {
+        let main = thread["sessionId"].as_str()?;
+        let is_subagent = !thread["parentThreadId"].is_null() && is_id(main);
+        let name = thread["agentNickname"].as_str().unwrap_or_default();
+        let facts = Facts {
+            session: if is_subagent { main } else { id }.to_owned(),
+            folder: Some(thread["cwd"].as_str()?.to_owned()),
+            subagent: is_subagent.then(|| (id.to_owned(), name.to_owned())),
+        };
+        (thread["id"] == id).then_some(facts)
+    }
+
+    /// Asks the user.
+    fn ask(
+        &self,
+        question: &mut Question,
+        entrance: &Entrance,
+        answer: impl Fn(Answer) + Send + 'static,
+    ) -> Option<Asked> {
+        let hello = Hello {
+            protocol: PROTOCOL,
+            roles: vec![Role::Permission],
+            id: format!("codex-{}", self.session),
+            version: Some(entrance.settings().welcome.version.clone()),
+            client: Some("codex-mcp-client".to_owned()),
+            project: self.folder.clone(),
+            ..Hello::default()
+        };
+        let call = Call {
+            call: 1,
+            session: Some(self.session.clone()),
+            // The daemon tells when the terminal has answered.
+            source: Some("process".to_owned()),
+            arguments: Some(question.arguments(self.subagent.as_ref())?),
+            ..Call::default()
+        };
+        entrance.ask(hello, call, answer)
+    }
+}

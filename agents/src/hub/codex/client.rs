@@ -1,0 +1,186 @@
+//! A connection to the daemon: JSON in the frames of a WebSocket on a Unix socket.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::net::Shutdown;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::geteuid;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tungstenite::protocol::{Role, WebSocketConfig};
+use tungstenite::{Error, HandshakeError, Message, WebSocket, client::client_with_config};
+
+use crate::hub::bounds::WAIT;
+use crate::hub::door::place::{connection, is_private_folder, is_private_socket};
+
+/// The daemon's socket below the folder of Codex.
+const SOCKET: &str = "app-server-control/app-server-control.sock";
+/// Maximum size in bytes of a message. The history of a thread is one.
+const LARGEST: usize = 16 << 20;
+
+/// A message of the daemon: a request has an id and a method, a notification a method, and the result of a call an id.
+#[derive(Debug, Deserialize)]
+pub(super) struct Said {
+    #[serde(default)]
+    pub(super) id: Value,
+    #[serde(default)]
+    pub(super) method: String,
+    #[serde(default)]
+    pub(super) params: Value,
+    /// Null for an error.
+    #[serde(default)]
+    pub(super) result: Value,
+}
+
+/// A connection to the daemon. Dropping it ends the thread that reads.
+pub(super) struct Client {
+    socket: WebSocket<UnixStream>,
+    /// The number of the last call.
+    last: u64,
+    more: Sender<()>,
+}
+
+impl Client {
+    /// Connects to the daemon of a folder of Codex, which has that time to answer. A thread gives each message to
+    /// `said`, and reads the next one only after [`Client::proceed`]; `None` is the end of the connection.
+    pub(super) fn connect(
+        folder: &Path,
+        time: Duration,
+        said: impl Fn(Option<Said>) + Send + 'static,
+    ) -> Result<Client, Error> {
+        let stream = connect(folder).ok_or(Error::ConnectionClosed)?;
+        stream.set_read_timeout(Some(time))?;
+        stream.set_write_timeout(Some(WAIT))?;
+        let written = stream.try_clone()?;
+        let config = WebSocketConfig::default().max_message_size(Some(LARGEST)).max_frame_size(Some(LARGEST));
+        let shaken = client_with_config("ws://localhost/", stream, Some(config));
+        let (mut socket, _) = shaken.map_err(|error| match error {
+            HandshakeError::Interrupted(_) => Error::Io(ErrorKind::TimedOut.into()),
+            HandshakeError::Failure(error) => error,
+        })?;
+        socket.get_ref().set_read_timeout(None)?;
+        let (more, allowed) = mpsc::channel();
+        let read = move || {
+            while let Ok(message) = socket.read() {
+                let Message::Text(text) = message else { continue };
+                let Ok(message) = serde_json::from_str(&text) else { break };
+                said(Some(message));
+                if allowed.recv().is_err() {
+                    break;
+                }
+            }
+            said(None);
+        };
+        thread::Builder::new().name("todo-write-daemon".into()).spawn(read)?;
+        Ok(Client { socket: WebSocket::from_raw_socket(written, Role::Client, None), last: 0, more })
+    }
+
+    /// Lets the next message come.
+    pub(super) fn proceed(&self) {
+        // At the end, none comes.
+        let _ = self.more.send(());
+    }
+
+    /// Calls a method; returns the number of the call.
+    pub(super) fn call(&mut self, method: &str, params: Value) -> Result<u64, Error> {
+        self.last += 1;
+        self.send(&json!({"id": self.last, "method": method, "params": params}))?;
+        Ok(self.last)
+    }
+
+    /// Sends a notification, or the answer to a request.
+    pub(super) fn send(&mut self, message: &Value) -> Result<(), Error> {
+        self.socket.send(Message::text(message.to_string()))
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let _ = self.socket.get_ref().shutdown(Shutdown::Both);
+    }
+}
+
+/// Connects to the daemon of a folder of Codex; `None` if it has none, or one that another user could have
+/// made or can reach. That never waits.
+fn connect(folder: &Path) -> Option<UnixStream> {
+    let stream = connection(&socket(folder)?).ok()?;
+    // Other systems do not tell who listens. The folders are the user's.
+    #[cfg(target_os = "linux")]
+    if rustix::net::sockopt::socket_peercred(&stream).ok()?.uid != geteuid() {
+        return None;
+    }
+    Some(stream)
+}
+
+/// The daemon's socket, which may be behind one link of the user's.
+fn socket(folder: &Path) -> Option<PathBuf> {
+    let named = folder.join(SOCKET);
+    let data = fs::symlink_metadata(&named).ok()?;
+    let is_own_link = data.is_symlink() && data.uid() == geteuid().as_raw();
+    let file = if is_own_link { fs::read_link(&named).ok()? } else { named.clone() };
+    let is_whole = file.is_absolute() && !file.components().any(|part| part.as_os_str() == "..");
+    let is_safe = is_whole
+        && is_private_folder(named.parent()?)
+        && is_private_folder(file.parent()?)
+        && is_private_socket(&file);
+    is_safe.then_some(file)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    /// Makes the socket of a folder unsafe.
+    type Spoil<'s> = &'s dyn Fn(&Path);
+
+    fn set_mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn a_socket_that_others_could_have_made_is_not_used() {
+        let cases: [(&str, Spoil<'_>); 7] = [
+            ("", &|_| {}),
+            ("the folder of the link", &|home| set_mode(&home.join("app-server-control"), 0o755)),
+            ("the folder of the socket", &|home| set_mode(&home.join("run"), 0o770)),
+            ("the socket", &|home| set_mode(&home.join("run/5ha"), 0o666)),
+            ("a link to a link", &|home| {
+                symlink(home.join("run/5ha"), home.join("run/again")).unwrap();
+                fs::remove_file(home.join(SOCKET)).unwrap();
+                symlink(home.join("run/again"), home.join(SOCKET)).unwrap();
+            }),
+            ("a relative link", &|home| {
+                fs::remove_file(home.join(SOCKET)).unwrap();
+                symlink("../run/5ha", home.join(SOCKET)).unwrap();
+            }),
+            ("a link by another folder", &|home| {
+                fs::remove_file(home.join(SOCKET)).unwrap();
+                symlink(home.join("app-server-control/../run/5ha"), home.join(SOCKET)).unwrap();
+            }),
+        ];
+        let home = std::env::temp_dir().join(format!("todo-write-place-{}", std::process::id()));
+        for (what, spoil) in cases {
+            for folder in ["app-server-control", "run"] {
+                fs::create_dir_all(home.join(folder)).unwrap();
+                set_mode(&home.join(folder), 0o700);
+            }
+            let _listener = UnixListener::bind(home.join("run/5ha")).unwrap();
+            set_mode(&home.join("run/5ha"), 0o600);
+            symlink(home.join("run/5ha"), home.join(SOCKET)).unwrap();
+            spoil(&home);
+            assert_eq!(connect(&home).is_some(), what.is_empty(), "{what}");
+            fs::remove_dir_all(&home).unwrap();
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Reads the lines of a peer. This is the only place where the bytes of a stream become lines.
+
+use std::io::{self, ErrorKind, Read, Write};
+
+use serde::Serialize;
+
+/// The number of bytes that are read at once.
+const CHUNK: usize = 64 * 1024;
+
+/// A line of a stream.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// A line without its line feed.
+    Whole(Vec<u8>),
+    /// A line that is too long. This is said once, as soon as it is known; the next line is the one behind it.
+    TooLong,
+}
+
+/// The lines of a stream, none of which takes more memory than the bound.
+#[derive(Debug)]
+pub(crate) struct Lines<R> {
+    from: R,
+    most: usize,
+    /// What was read. The next line begins at `start`, and no line feed is before `searched`.
+    bytes: Vec<u8>,
+    start: usize,
+    searched: usize,
+    /// Whether the rest of a line that is too long is skipped.
+    is_skipping: bool,
+}
+
+impl<R: Read> Lines<R> {
+    /// The lines of `from` with at most `most` bytes each.
+    pub(crate) fn new(from: R, most: usize) -> Lines<R> {
+        Lines { from, most, bytes: Vec::new(), start: 0, searched: 0, is_skipping: false }
+    }
+
+    /// Bounds the lines from now on.
+    pub(crate) fn set_most(&mut self, most: usize) {
+        self.most = most;
+    }
+
+    /// What was read of a line whose end has not come. At the end of the stream, that is no line.
+    pub(crate) fn incomplete(&self) -> &[u8] {
+        &self.bytes[self.start..]
+    }
+
+    /// Waits for the next line; `None` at the end of the stream.
+    ///
+    /// # Errors
+    /// An error of the stream. After [`ErrorKind::WouldBlock`] and [`ErrorKind::TimedOut`], the next call goes on.
+    pub(crate) fn next_line(&mut self) -> io::Result<Option<Line>> {
+        loop {
+            if let Some(end) = memchr::memchr(b'\n', &self.bytes[self.searched..]) {
+                let line = self.start..self.searched + end;
+                (self.start, self.searched) = (line.end + 1, line.end + 1);
+                if std::mem::take(&mut self.is_skipping) {
+                    continue;
+                }
+                let is_short = line.len() <= self.most;
+                return Ok(Some(if is_short {
+                    Line::Whole(self.bytes[line].to_vec())
+                } else {
+                    Line::TooLong
+                }));
+            }
+            self.bytes.drain(..self.start);
+            self.start = 0;
+            if self.is_skipping || self.bytes.len() > self.most {
+                self.bytes.clear();
+                self.searched = 0;
+                if !std::mem::replace(&mut self.is_skipping, true) {
+                    return Ok(Some(Line::TooLong));
+                }
+            }
+            self.searched = self.bytes.len();
+            if !self.read()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Reads some bytes; returns false at the end.
+    fn read(&mut self) -> io::Result<bool> {
+        let length = self.bytes.len();
+        self.bytes.resize(length + CHUNK, 0);
+        let read = loop {
+            match self.from.read(&mut self.bytes[length..]) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                other => break other,
+            }
+        };
+        self.bytes.truncate(length + read.as_ref().map_or(0, |count| *count));
+        read.map(|count| count > 0)
+    }
+}
+
+/// The number of bytes of a line for `value`.
+pub(super) fn size(value: &impl Serialize) -> usize {
+    struct Count(usize);
+    impl Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // A name that is no text ends it, whose message is small.
+    let _ = serde_json::to_writer(&mut count, value);
+    count.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives one piece a read; an empty one stands for a read that timed out.
+    struct Pieces(Vec<&'static [u8]>);
+
+    impl Read for Pieces {
+        fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+            if self.0.is_empty() {
+                return Ok(0);
+            }
+            match self.0.remove(0) {
+                b"" => Err(ErrorKind::WouldBlock.into()),
+                piece => {
+                    to[..piece.len()].copy_from_slice(piece);
+                    Ok(piece.len())
+                }
+            }
+        }
+    }
+
+    /// The lines that come, `!` for one that is too long and `?` for a time-out, and what is left over.
+    fn read(pieces: &[&'static [u8]], most: usize) -> (Vec<String>, String) {
+        let mut lines = Lines::new(Pieces(pieces.to_vec()), most);
+        let mut all = Vec::new();
+        loop {
+            match lines.next_line() {
+                Ok(Some(Line::Whole(line))) => all.push(String::from_utf8(line).unwrap_or_default()),
+                Ok(Some(Line::TooLong)) => all.push("!".into()),
+                Ok(None) => return (all, String::from_utf8_lossy(lines.incomplete()).into_owned()),
+                Err(_) => all.push("?".into()),
+            }
+        }
+    }
+
+    #[test]
+    fn lines_come_whole_however_the_stream_is_cut() {
+        let check = |pieces: &[&'static [u8]], lines: &[&str], left: &str| {
+            assert_eq!(read(pieces, 9), (lines.iter().map(ToString::to_string).collect(), left.into()));
+        };
+        check(&[b"one\ntwo\n"], &["one", "two"], "");
+        check(&[b"on", b"e\nt", b"wo\n\n"], &["one", "two", ""], "");
+        check(&[b"one\ntw"], &["one"], "tw");
+        check(&[b"on", b"", b"e\n"], &["?", "one"], "");
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_said_once_and_only_that_is_skipped() {
+        let check = |pieces: &[&'static [u8]], lines: &[&str]| {
+            assert_eq!(read(pieces, 4), (lines.iter().map(ToString::to_string).collect(), String::new()));
+        };
+        check(&[b"1234\n12345\n1\n"], &["1234", "!", "1"]);
+        check(&[b"123", b"45", b"", b"678", b"9\n1\n"], &["!", "?", "1"]);
+        check(&[b"12345", b"6789"], &["!"]);
+        check(&[b"12345", b"\n12345\n1\n"], &["!", "!", "1"]);
+    }
+}

@@ -1,0 +1,493 @@
+//! The connection to a machine: a process whose standard input and output are those of `todo-write-mcp serve` there.
+//!
+//! One thread reads its lines, one writes commands to it, and one keeps the last bytes of its standard error; each
+//! waits for its own pipe only. The process has a group of its own, so that `C-g` in a terminal, which signals the
+//! group of Emacs, does not end it. No signal goes to a process whose end was taken note of: its number may be
+//! another one's by then.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::around::Common;
+use super::bound::{Kept, bound, line};
+use super::bounds::{ENTRIES, IN_FLIGHT, LINE, WAIT};
+use super::lines::{Line, Lines};
+use super::pulse::Pulse;
+use todo_write::list::input::Options;
+use todo_write::wire::program::{self as pipe, Command, Report};
+use todo_write::wire::program::{Connection, Machine};
+use todo_write::wire::program::{ConnectionState, Message, SessionId, Settings};
+
+/// Maximum number of bytes that are skipped before the program's first line: a login shell may have printed them.
+const BANNER: usize = 64 * 1024;
+/// The number of bytes kept of standard error.
+const ERRORS: usize = 4 * 1024;
+/// The statuses by which shells and container programs say that there is no such program.
+const MISSING: [i32; 2] = [126, 127];
+
+/// The sessions that are followed on a machine: their files there, and whether the user asked for them.
+pub(super) type Sessions = BTreeMap<SessionId, (PathBuf, bool)>;
+
+/// A connection, which may be over.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) machine: Machine,
+    silence: Duration,
+    common: Arc<Common>,
+    /// Held only for a moment.
+    state: Mutex<State>,
+    /// None once its end was awaited. It is locked to signal it, and to take it out.
+    child: Mutex<Option<Child>>,
+    /// Since when its output is awaited, and whether that was too long at the last look: once this process was
+    /// stopped for a while, what came meanwhile is yet to be read.
+    pulse: Pulse,
+    was_silent: AtomicBool,
+}
+
+#[derive(Debug)]
+struct State {
+    /// The writer of commands, None once the connection is over.
+    outbox: Option<Sender<Vec<u8>>>,
+    /// The number of bytes in it.
+    unsent: Arc<Mutex<usize>>,
+    sessions: Sessions,
+    /// Those of them that said nothing yet in this connection.
+    new: Sessions,
+    kept: Kept,
+    /// How its lists are read.
+    input: Options,
+    is_greeted: bool,
+    is_welcomed: bool,
+    /// What was skipped before the greeting, and the last bytes of standard error.
+    banner: Vec<u8>,
+    errors: Vec<u8>,
+}
+
+/// Why a connection ended.
+struct Lost {
+    reason: String,
+    is_missing: bool,
+}
+
+impl From<String> for Lost {
+    fn from(reason: String) -> Lost {
+        Lost { reason, is_missing: false }
+    }
+}
+
+impl Link {
+    /// Connects to a machine, and follows these sessions there. [`Message::Connection`] says what became of it.
+    ///
+    /// # Errors
+    /// If this system gives no thread.
+    pub(super) fn start(
+        common: &Arc<Common>,
+        settings: &Settings,
+        to: Connection,
+        sessions: Sessions,
+    ) -> io::Result<Arc<Link>> {
+        let (outbox, commands) = channel();
+        let state = State {
+            outbox: Some(outbox),
+            unsent: Arc::default(),
+            sessions: Sessions::new(),
+            new: Sessions::new(),
+            kept: Kept::default(),
+            input: settings.input,
+            is_greeted: false,
+            is_welcomed: false,
+            banner: Vec::new(),
+            errors: Vec::new(),
+        };
+        let link = Arc::new(Link {
+            machine: to.machine,
+            silence: to.silence,
+            common: Arc::clone(common),
+            state: Mutex::new(state),
+            child: Mutex::new(None),
+            pulse: Pulse::new(),
+            was_silent: AtomicBool::new(false),
+        });
+        let first = [
+            Command::Hello { id: to.id, name: to.name },
+            Command::Set(settings.clone()),
+            Command::Homes(to.homes, true),
+            // It also passes on what Codex asks in those folders.
+            Command::Door(to.door),
+            Command::Search,
+        ];
+        first.iter().for_each(|command| link.tell(command));
+        sessions.into_iter().for_each(|(id, (path, is_asked))| link.follow(id, path, is_asked));
+        let (own, command, environment) = (Arc::clone(&link), to.command, to.environment);
+        let run = move || own.run(&command, environment, commands);
+        thread::Builder::new().name("todo-write-machine".into()).spawn(run)?;
+        Ok(link)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.lock().outbox.is_none()
+    }
+
+    /// Sends a command. A machine that takes no more of them is given up.
+    pub(super) fn tell(&self, command: &Command) {
+        // A file whose name is no text was not named by this machine.
+        let Ok(mut text) = serde_json::to_vec(command) else { return };
+        text.push(b'\n');
+        let mut state = self.lock();
+        match command {
+            Command::Answer(id, answer) => state.kept.answered(*id, answer.call),
+            Command::Set(settings) => state.input = settings.input,
+            _ => {}
+        }
+        let Some(outbox) = &state.outbox else { return };
+        let mut unsent = state.unsent.lock().unwrap_or_else(PoisonError::into_inner);
+        if *unsent < IN_FLIGHT {
+            *unsent += text.len();
+            let _ = outbox.send(text);
+            return;
+        }
+        drop(unsent);
+        drop(state);
+        self.end(Some("it takes no more commands".to_owned().into()));
+    }
+
+    /// The name of `path`, a file in Emacs, on the machine.
+    pub(super) fn path_there(&self, path: &Path) -> Option<PathBuf> {
+        let path = path.to_str()?.strip_prefix(&self.machine.prefix)?;
+        Some(path.strip_prefix("/:").unwrap_or(path).into())
+    }
+
+    /// Whether one more session can be followed there.
+    pub(super) fn has_room(&self) -> bool {
+        self.lock().sessions.len() < ENTRIES
+    }
+
+    pub(super) fn follow(&self, session: SessionId, file: PathBuf, is_asked: bool) {
+        self.tell(&Command::Follow { session, file: file.clone(), is_asked });
+        let mut state = self.lock();
+        state.new.insert(session, (file.clone(), is_asked));
+        state.sessions.insert(session, (file, is_asked));
+    }
+
+    /// Ends following a session; returns false if it is not on this machine.
+    pub(super) fn stop(&self, id: SessionId) -> bool {
+        let is_here = self.lock().sessions.remove(&id).is_some();
+        if is_here {
+            self.tell(&Command::Stop(id));
+        }
+        is_here
+    }
+
+    pub(super) fn has(&self, id: SessionId) -> bool {
+        self.lock().sessions.contains_key(&id)
+    }
+
+    /// Ends the connection if its process says nothing.
+    pub(super) fn look(&self) {
+        let is_silent = self.pulse.is_over(self.silence);
+        if self.was_silent.swap(is_silent, Ordering::Relaxed) && is_silent {
+            let reason = format!("it has said nothing for {} seconds", self.silence.as_secs());
+            let lost = self.lock().lost(Some(reason), None);
+            self.end(Some(lost));
+        }
+    }
+
+    /// Ends the connection because the machine is reached in another way now.
+    pub(super) fn replace(&self) {
+        self.end(Some("it is reached in another way now".to_owned().into()));
+    }
+
+    /// Ends the connection, and takes back what it told of processes: the next one may name other homes, or end before
+    /// it names any. Returns the sessions.
+    pub(super) fn leave(&self) -> Sessions {
+        self.end(None);
+        let mut state = self.lock();
+        for home in state.kept.take_homes() {
+            let machine = Some(self.machine.name.clone());
+            let message = Message::Processes { home, machine, live: Vec::new(), killed: Vec::new() };
+            self.common.queue.push(message);
+        }
+        std::mem::take(&mut state.sessions)
+    }
+
+    /// Ends the connection if it is not over, and says why.
+    fn end(&self, lost: Option<Lost>) {
+        let mut state = self.lock();
+        if state.outbox.take().is_none() {
+            return;
+        }
+        if let Some(Lost { reason, is_missing }) = lost {
+            let lost = ConnectionState::Lost { reason: line(&reason), is_missing };
+            self.common.queue.push(Message::Connection(self.machine.name.clone(), lost));
+        }
+        drop(state);
+        self.kill();
+        self.common.answers.give_up(|home| home == Path::new(&self.machine.name));
+    }
+
+    fn kill(&self) {
+        if let Some(child) = &*self.child.lock().unwrap_or_else(PoisonError::into_inner) {
+            kill(child);
+        }
+    }
+
+    fn run(
+        self: &Arc<Link>,
+        command: &[String],
+        environment: Vec<(String, String)>,
+        commands: Receiver<Vec<u8>>,
+    ) {
+        let lost = match start(command, environment) {
+            Ok((child, (input, output, errors))) => {
+                *self.child.lock().unwrap_or_else(PoisonError::into_inner) = Some(child);
+                if self.is_over() {
+                    self.kill();
+                }
+                let (last, ended) = channel::<()>();
+                let link = Arc::clone(self);
+                let keep = move || {
+                    link.keep_errors(errors);
+                    drop(last);
+                };
+                let _ = thread::Builder::new().name("todo-write-errors".into()).spawn(keep);
+                let talk = AssertUnwindSafe(|| self.talk(output, input, commands));
+                let failed = |_| Err("the reader of its messages failed, which is a defect".to_owned());
+                let refused = catch_unwind(talk).unwrap_or_else(failed).err();
+                self.pulse.end();
+                let child = self.child.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let status = child.and_then(|mut child| end(&mut child, refused.is_none()));
+                // What the process said at its end.
+                let _ = ended.recv_timeout(WAIT);
+                self.lock().lost(refused, status)
+            }
+            Err(error) => {
+                let program = command.first().map_or("nothing", String::as_str);
+                format!("{program} does not start here: {error}").into()
+            }
+        };
+        self.end(Some(lost));
+    }
+
+    /// Keeps the last bytes of standard error.
+    fn keep_errors(&self, mut errors: ChildStderr) {
+        let mut bytes = [0; ERRORS];
+        while let Ok(count @ 1..) = errors.read(&mut bytes) {
+            let kept = &mut self.lock().errors;
+            kept.extend_from_slice(&bytes[..count]);
+            kept.drain(..kept.len().saturating_sub(ERRORS));
+        }
+    }
+
+    /// Reads until the process ends its output, which is `Ok`, or is given up, with the reason.
+    fn talk(
+        &self,
+        output: ChildStdout,
+        input: ChildStdin,
+        commands: Receiver<Vec<u8>>,
+    ) -> Result<(), String> {
+        let mut lines = Lines::new(Heard(output, &self.pulse), BANNER);
+        loop {
+            let line = lines.next_line().map_err(|error| error.to_string())?;
+            let mut state = self.lock();
+            let Some(Line::Whole(line)) = &line else {
+                state.banner.extend_from_slice(lines.incomplete());
+                return line.map_or(Ok(()), |_| Err(too_much()));
+            };
+            if is_greeting(line)? {
+                state.is_greeted = true;
+                break;
+            }
+            state.banner.extend_from_slice(line);
+            state.banner.push(b'\n');
+            if state.banner.len() > BANNER {
+                return Err(too_much());
+            }
+        }
+        let unsent = Arc::clone(&self.lock().unsent);
+        let writer = thread::Builder::new().name("todo-write-commands".into());
+        writer.spawn(move || write(input, &commands, &unsent)).map_err(|error| error.to_string())?;
+        lines.set_most(LINE);
+        while let Some(line) = lines.next_line().map_err(|error| error.to_string())? {
+            let Line::Whole(line) = line else { return Err(format!("it sent a line of over {LINE} bytes")) };
+            self.receive(&line)?;
+        }
+        Ok(())
+    }
+
+    fn receive(&self, text: &[u8]) -> Result<(), String> {
+        let report = serde_json::from_slice(text)
+            .map_err(|error| format!("it sent a line that this version does not read: {error}"))?;
+        match report {
+            Report::Pulse => {}
+            Report::Refused(reason) => return Err(reason),
+            Report::Welcome { version, note } => {
+                let mut state = self.lock();
+                if std::mem::replace(&mut state.is_welcomed, true) {
+                    return Err("it began twice".to_owned());
+                }
+                let (version, note) = (line(&version), note.as_deref().map(line));
+                if state.outbox.is_some() {
+                    let connected = ConnectionState::Connected { version, note };
+                    self.common.queue.push(Message::Connection(self.machine.name.clone(), connected));
+                }
+            }
+            Report::Hub(message) => self.pass(message, text.len())?,
+        }
+        Ok(())
+    }
+
+    /// Reports what the machine's hub does in a line of that size, once there is room.
+    fn pass(&self, message: Message, bytes: usize) -> Result<(), String> {
+        let Common { queue, answers, .. } = &*self.common;
+        if matches!(message, Message::Door(_)) {
+            queue.wait_for_room_of_calls()
+        } else {
+            queue.wait_for_room()
+        };
+        let mut state = self.lock();
+        if state.outbox.is_none() {
+            return Ok(());
+        }
+        let State { sessions, new, kept, input, .. } = &mut *state;
+        let is_followed = |id| sessions.contains_key(&id);
+        let Some(mut message) = bound(&self.machine, input, is_followed, message) else { return Ok(()) };
+        if !kept.count(&message)? {
+            return Ok(());
+        }
+        match &mut message {
+            Message::Events(id, piece) => piece.is_restart |= new.remove(id).is_some(),
+            Message::Unreadable(id, _) | Message::Failed(id) => drop(sessions.remove(id)),
+            _ => {}
+        }
+        match message {
+            Message::Found(found, unnamed) => answers.found_there(&self.machine.name, (found, unnamed)),
+            Message::Choices(round, choices) => {
+                answers.chosen(round, Path::new(&self.machine.name), choices);
+            }
+            Message::DoorThere(machine, event) => queue.push_call(machine, event, bytes),
+            message => queue.push_sized(message, bytes),
+        }
+        Ok(())
+    }
+}
+
+/// The output of a process, which is awaited only while it is read.
+struct Heard<'a>(ChildStdout, &'a Pulse);
+
+impl Read for Heard<'_> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        self.1.begin();
+        let read = self.0.read(to);
+        self.1.end();
+        read
+    }
+}
+
+fn too_much() -> String {
+    format!("it said too much before the line \"{}\"", pipe::greeting())
+}
+
+/// Whether a line is the greeting.
+fn is_greeting(line: &[u8]) -> Result<bool, String> {
+    let text = String::from_utf8_lossy(line);
+    match text.trim_end().strip_prefix(pipe::WORD).and_then(|rest| rest.trim().parse::<u32>().ok()) {
+        Some(pipe::PROTOCOL) => Ok(true),
+        Some(other) => Err(format!(
+            "its todo-write-mcp speaks version {other} of the protocol, and this Emacs {}; \
+             use the same version of todo-write on both",
+            pipe::PROTOCOL
+        )),
+        None => Ok(false),
+    }
+}
+
+/// Writes commands until the connection is over, or nobody reads them, whose output and errors tell why.
+fn write(mut input: ChildStdin, commands: &Receiver<Vec<u8>>, unsent: &Mutex<usize>) {
+    for command in commands {
+        if input.write_all(&command).is_err() {
+            return;
+        }
+        *unsent.lock().unwrap_or_else(PoisonError::into_inner) -= command.len();
+    }
+}
+
+impl State {
+    /// Why the connection ended, with what the process said.
+    fn lost(&self, refused: Option<String>, status: Option<ExitStatus>) -> Lost {
+        if self.is_greeted
+            && let Some(reason) = refused
+        {
+            return reason.into();
+        }
+        let code = status.and_then(|status| status.code());
+        let is_missing = !self.is_greeted && code.is_some_and(|code| MISSING.contains(&code));
+        let said = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes);
+            let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            lines[lines.len().saturating_sub(3)..].join("; ")
+        };
+        let banner = if self.is_greeted { String::new() } else { said(&self.banner) };
+        let mut words = vec![refused.unwrap_or_default(), said(&self.errors), banner];
+        words.retain(|words| !words.is_empty());
+        let reason = match (words.is_empty(), status) {
+            (false, _) => words.join("; "),
+            (true, Some(status)) => format!("it ended ({status})"),
+            (true, None) => "it ended".to_owned(),
+        };
+        Lost { reason, is_missing }
+    }
+}
+
+type Pipes = (ChildStdin, ChildStdout, ChildStderr);
+
+/// Starts a process in a group of its own.
+fn start(command: &[String], environment: Vec<(String, String)>) -> io::Result<(Child, Pipes)> {
+    let [program, arguments @ ..] = command else { return Err(io::ErrorKind::NotFound.into()) };
+    let mut child = std::process::Command::new(program)
+        .args(arguments)
+        .env_clear()
+        .envs(environment)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .current_dir("/")
+        .process_group(0)
+        .spawn()?;
+    match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
+        (Some(input), Some(output), Some(errors)) => Ok((child, (input, output, errors))),
+        _ => Err(io::ErrorKind::BrokenPipe.into()),
+    }
+}
+
+/// Ends a process and its group; one that ended its output has a while to exit.
+fn end(child: &mut Child, is_ending: bool) -> Option<ExitStatus> {
+    let deadline = Instant::now() + WAIT;
+    while is_ending && Instant::now() < deadline {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(status);
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    kill(child);
+    let _ = child.wait();
+    None
+}
+
+/// Signals the group of a process whose end was not awaited yet.
+fn kill(child: &Child) {
+    let group = rustix::process::Pid::from_child(child);
+    let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+}

@@ -1,0 +1,65 @@
+//! What the processes of a home say.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use super::watch::Watches;
+use crate::claude::process_files::Processes;
+use todo_write::wire::program::Process;
+
+/// The live processes, and the sessions and ids of those that were killed.
+pub(super) type Fact = (Vec<Process>, Vec<(String, u32)>);
+
+/// The process files of a home of Claude Code.
+#[derive(Debug)]
+pub(super) struct ProcessFiles {
+    folder: PathBuf,
+    processes: Processes,
+    /// Whether the files are to be read.
+    pub(super) is_due: bool,
+    told: Option<Fact>,
+    /// What is to be told once the sessions of which it changes something are read.
+    next: Option<Fact>,
+    watched: Vec<PathBuf>,
+}
+
+impl ProcessFiles {
+    pub(super) fn new(home: &Path) -> ProcessFiles {
+        let folder = home.join("sessions");
+        let processes = Processes::new(folder.clone());
+        ProcessFiles { folder, processes, is_due: true, told: None, next: None, watched: Vec::new() }
+    }
+
+    /// Reads the files, of which the killed processes of `sessions` concern us; returns the sessions of which
+    /// something changed since the last time.
+    pub(super) fn read(&mut self, sessions: &HashSet<String>, watches: &mut Watches) -> HashSet<String> {
+        let above = self.folder.parent().unwrap_or(&self.folder);
+        let folder = if self.folder.is_dir() { &self.folder } else { above };
+        watches.set(&mut self.watched, vec![folder.to_owned()]);
+        self.is_due = false;
+        self.processes.read();
+        let fact = (self.processes.live().to_vec(), self.processes.left_behind(sessions));
+        let before = self.next.as_ref().or(self.told.as_ref());
+        let before: &[Process] = before.map_or(&[], |(before, _)| before);
+        let new = fact.0.iter().filter(|process| !before.contains(process));
+        let gone = before.iter().filter(|process| !fact.0.contains(process));
+        let changed = new.chain(gone).filter_map(|process| process.session.clone()).collect();
+        self.next = Some(fact).filter(|fact| self.told.as_ref() != Some(fact));
+        changed
+    }
+
+    /// What is to be told now, if anything is new.
+    pub(super) fn take(&mut self) -> Option<Fact> {
+        let next = self.next.take()?;
+        self.told = Some(next.clone());
+        Some(next)
+    }
+
+    pub(super) fn elsewhere(&self) -> HashSet<String> {
+        self.processes.elsewhere()
+    }
+
+    pub(super) fn leave(mut self, watches: &mut Watches) {
+        watches.set(&mut self.watched, Vec::new());
+    }
+}

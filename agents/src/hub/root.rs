@@ -1,0 +1,367 @@
+//! The thread of a root: an agent's home, or the mount of a file outside of all homes.
+//!
+//! It alone reads the files there and owns all that is known of them. Each round begins with the process files and
+//! ends with the search; between them are the sessions, a part of one file at a time and the newest change first.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::around::{Around, Common};
+use super::home::Home;
+use super::processes::ProcessFiles;
+use super::pulse::Pulse;
+use super::search::{Choosing, Search};
+use super::session::{Done, Session};
+use super::watch::{Changes, Watches};
+use todo_write::wire::event::Agent;
+use todo_write::wire::program::{Message, SessionId, Settings};
+
+/// The time between rounds for files that keep changing.
+const PACE: Duration = Duration::from_millis(100);
+
+/// What the thread is told.
+#[derive(Debug)]
+pub(super) enum Order {
+    /// Follows the session in a file, for which the user has asked or not.
+    Follow(SessionId, PathBuf, bool),
+    Stop(SessionId),
+    /// Wants [`Message::Ready`].
+    Check(SessionId),
+    Set(Arc<Settings>),
+    /// The root is this home, or none any more.
+    Home(Option<Arc<Home>>),
+    Search,
+    Choose(u64, Home, Vec<PathBuf>),
+    /// A file changed.
+    Look,
+    Close,
+}
+
+/// What a root has of the hub.
+#[derive(Debug)]
+pub(super) struct Given {
+    pub(super) root: PathBuf,
+    pub(super) common: Arc<Common>,
+    pub(super) settings: Arc<Settings>,
+    pub(super) home: Option<Arc<Home>>,
+    pub(super) changes: Arc<Changes>,
+    pub(super) pulse: Arc<Pulse>,
+}
+
+/// What the owner wants of a root, which a panic leaves as it is.
+#[derive(Debug, Default)]
+struct Wanted {
+    sessions: BTreeMap<SessionId, (PathBuf, bool)>,
+    home: Option<Arc<Home>>,
+    choices: Vec<(u64, Home, Vec<PathBuf>)>,
+}
+
+/// Serves a root until it is told to close. After a panic it begins again, once.
+pub(super) fn run(given: Given, orders: &Receiver<Order>) {
+    let mut wanted = Wanted { home: given.home.clone(), ..Wanted::default() };
+    for is_again in [false, true] {
+        let serve = || Root::new(&given, &mut wanted, is_again).serve(orders);
+        let served = catch_unwind(AssertUnwindSafe(serve));
+        given.pulse.end();
+        if served.is_ok() {
+            return;
+        }
+    }
+    let Common { queue, answers, .. } = &*given.common;
+    queue.push(Message::Broken(given.root));
+    wanted.sessions.into_keys().for_each(|id| queue.push(Message::Failed(id)));
+    wanted.home.iter().for_each(|home| answers.found(home, Default::default()));
+    wanted.choices.iter().for_each(|(round, home, _)| answers.chosen(*round, &home.folder, Vec::new()));
+}
+
+struct Root<'a> {
+    path: &'a Path,
+    wanted: &'a mut Wanted,
+    around: Around,
+    sessions: BTreeMap<SessionId, Session>,
+    processes: Option<ProcessFiles>,
+    search: Option<Search>,
+    choices: Vec<Choosing>,
+    /// Sessions that are to be read before what processes say is told, so that processes have the last word.
+    owed: HashSet<SessionId>,
+    /// Sessions that are said to be ready once the process files are read.
+    ready: BTreeSet<SessionId>,
+    /// Sessions that have grown, and are read in the next round, too.
+    grown: HashSet<SessionId>,
+    /// When the round began, and when all files were looked at.
+    begun: Instant,
+    looked: Instant,
+}
+
+impl<'a> Root<'a> {
+    fn new(given: &'a Given, wanted: &'a mut Wanted, is_again: bool) -> Root<'a> {
+        let around = Around {
+            common: Arc::clone(&given.common),
+            settings: Arc::clone(&given.settings),
+            home: None,
+            live: Vec::new(),
+            elsewhere: HashSet::new(),
+            watches: Watches::new(Arc::clone(&given.changes)),
+            pulse: Arc::clone(&given.pulse),
+        };
+        let now = Instant::now();
+        let followed = wanted.sessions.iter();
+        let session = |(id, (path, is_asked)): (&SessionId, &(PathBuf, bool))| {
+            (*id, Session::new(*id, path.clone(), *is_asked, is_again))
+        };
+        let sessions = followed.map(session).collect();
+        let choices = wanted.choices.iter().cloned();
+        let choices = choices.map(|(round, home, project)| Choosing::new(round, home, project)).collect();
+        let home = wanted.home.clone();
+        let mut root = Root {
+            path: &given.root,
+            wanted,
+            around,
+            sessions,
+            processes: None,
+            search: None,
+            choices,
+            owed: HashSet::new(),
+            ready: BTreeSet::new(),
+            grown: HashSet::new(),
+            begun: now,
+            looked: now,
+        };
+        root.set_home(home);
+        root
+    }
+
+    fn serve(&mut self, orders: &Receiver<Order>) {
+        loop {
+            let round = self.next_round();
+            let left = if self.has_work() { Some(Duration::ZERO) } else { round.map(until) };
+            let order = match left {
+                Some(left) => orders.recv_timeout(left),
+                None => orders.recv().map_err(RecvTimeoutError::from),
+            };
+            match order {
+                Ok(Order::Close) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(order) => self.obey(order),
+                Err(RecvTimeoutError::Timeout) => {
+                    self.around.pulse.begin();
+                    if round.is_some_and(|at| at <= Instant::now()) {
+                        self.begin_round();
+                    }
+                    self.step();
+                }
+            }
+            self.around.pulse.end();
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        self.processes.as_ref().is_some_and(|processes| processes.is_due)
+            || self.sessions.values().any(|session| session.is_due)
+            || !self.choices.is_empty()
+            || self.search.as_ref().is_some_and(Search::has_work)
+    }
+
+    /// When the next round begins if no order comes before.
+    fn next_round(&self) -> Option<Instant> {
+        let interval = self.around.settings.interval;
+        let has_changed = !self.grown.is_empty() || !self.around.watches.changes.is_empty();
+        let has_files = !self.sessions.is_empty() || self.wanted.home.is_some();
+        let soon = has_changed.then(|| self.begun + PACE.min(interval));
+        soon.into_iter().chain(has_files.then(|| self.looked + interval)).min()
+    }
+
+    fn obey(&mut self, order: Order) {
+        self.around.pulse.begin();
+        match order {
+            Order::Follow(id, path, is_asked) => {
+                self.wanted.sessions.insert(id, (path.clone(), is_asked));
+                self.sessions.insert(id, Session::new(id, path, is_asked, false));
+            }
+            Order::Stop(id) => self.forget(id),
+            Order::Check(id) => {
+                if let Some(session) = self.sessions.get_mut(&id) {
+                    (session.is_due, session.is_checked) = (true, true);
+                }
+            }
+            Order::Set(settings) => {
+                self.around.settings = settings;
+                self.look_at_all();
+            }
+            Order::Home(home) => self.set_home(home),
+            Order::Search => {
+                let home = self.wanted.home.clone();
+                self.search.iter_mut().zip(home).for_each(|(search, home)| search.restart(home));
+            }
+            Order::Choose(round, home, project) => {
+                self.wanted.choices.push((round, home.clone(), project.clone()));
+                self.choices.push(Choosing::new(round, home, project));
+            }
+            Order::Look | Order::Close => {}
+        }
+    }
+
+    fn set_home(&mut self, home: Option<Arc<Home>>) {
+        if home.as_ref().is_some_and(|home| home.agent == Agent::Claude) {
+            let processes = self.processes.get_or_insert_with(|| ProcessFiles::new(self.path));
+            processes.is_due = true;
+        } else if let Some(processes) = self.processes.take() {
+            processes.leave(&mut self.around.watches);
+            self.around.live = Vec::new();
+            self.around.elsewhere = HashSet::new();
+            let (home, live, killed) = (self.path.to_owned(), Vec::new(), Vec::new());
+            self.around.common.queue.push(Message::Processes { home, machine: None, live, killed });
+            self.say_ready();
+        }
+        match home.clone().filter(|home| home.is_searched) {
+            Some(home) => match &mut self.search {
+                Some(search) => search.restart(home),
+                None => self.search = Some(Search::new(home)),
+            },
+            None => self.search.take().into_iter().for_each(|search| search.leave(&mut self.around.watches)),
+        }
+        self.around.home.clone_from(&home);
+        self.wanted.home = home;
+    }
+
+    fn forget(&mut self, id: SessionId) {
+        self.wanted.sessions.remove(&id);
+        self.owed.remove(&id);
+        self.ready.remove(&id);
+        self.grown.remove(&id);
+        let watches = &mut self.around.watches;
+        self.sessions.remove(&id).into_iter().for_each(|session| session.leave(watches));
+        // Others may have waited for it.
+        self.tell();
+    }
+
+    fn look_at_all(&mut self) {
+        self.looked = Instant::now();
+        self.sessions.values_mut().for_each(|session| session.is_due = true);
+        self.processes.iter_mut().for_each(|processes| processes.is_due = true);
+        self.search.iter_mut().for_each(|search| search.mark_if_over(self.looked));
+    }
+
+    /// Notes what is to be looked at: what changed, or all of it.
+    fn begin_round(&mut self) {
+        self.begun = Instant::now();
+        let changes = self.around.watches.changes.take();
+        if changes.contains(self.path) {
+            self.search.iter_mut().for_each(Search::mark);
+        }
+        if changes.contains(self.path) || self.looked + self.around.settings.interval <= self.begun {
+            self.look_at_all();
+        }
+        for id in std::mem::take(&mut self.grown) {
+            self.sessions.entry(id).and_modify(|session| session.is_due = true);
+        }
+        for file in &changes {
+            let mut is_known = false;
+            for session in self.sessions.values_mut().filter(|session| session.has(file)) {
+                (session.is_due, session.changed) = (true, SystemTime::now());
+                is_known = true;
+            }
+            let extension = file.extension();
+            if extension.is_some_and(|extension| extension == "json") {
+                self.processes.iter_mut().for_each(|processes| processes.is_due = true);
+            } else if !is_known && extension.is_none_or(|extension| extension == "jsonl") {
+                // A transcript that is not followed, or a folder.
+                self.search.iter_mut().for_each(|search| search.notice(file));
+            }
+        }
+    }
+
+    /// Does a part of what the round has left.
+    fn step(&mut self) {
+        self.read_processes();
+        let due = self.sessions.iter().filter(|(_, session)| session.is_due);
+        let next = due.max_by_key(|(id, session)| (self.owed.contains(id), session.changed));
+        if let Some(id) = next.map(|(id, _)| *id) {
+            return self.read_session(id);
+        }
+        if let Some(choosing) = self.choices.first_mut() {
+            if choosing.step(&self.around) {
+                let over = self.choices.remove(0);
+                self.wanted.choices.retain(|(round, home, _)| !over.is(*round, &home.folder));
+            }
+        } else if let Some(search) = self.search.as_mut().filter(|search| search.has_work()) {
+            search.step(&mut self.around);
+        }
+    }
+
+    /// Reads the process files if they are due. What they say is told once the sessions are read of which it changes
+    /// something.
+    fn read_processes(&mut self) {
+        if let Some(processes) = self.processes.as_mut().filter(|processes| processes.is_due) {
+            #[cfg(test)]
+            for file in ["fails", "fails-again"] {
+                assert!(std::fs::remove_file(self.path.join(file)).is_err(), "a root that fails");
+            }
+            let ids = self.sessions.values().flat_map(Session::ids).map(str::to_owned).collect();
+            let changed = processes.read(&ids, &mut self.around.watches);
+            self.around.elsewhere = processes.elsewhere();
+            for (id, session) in &mut self.sessions {
+                if session.ids().any(|session| changed.contains(session)) {
+                    session.is_due = true;
+                    self.owed.insert(*id);
+                }
+            }
+        }
+        self.tell();
+    }
+
+    /// Tells what processes say, and who is ready.
+    fn tell(&mut self) {
+        if !self.owed.is_empty() || self.processes.as_ref().is_some_and(|processes| processes.is_due) {
+            return;
+        }
+        if let Some((live, killed)) = self.processes.as_mut().and_then(ProcessFiles::take) {
+            self.around.live.clone_from(&live);
+            self.around.send(Message::Processes { home: self.path.to_owned(), machine: None, live, killed });
+            self.search.iter_mut().for_each(Search::mark);
+        }
+        self.say_ready();
+    }
+
+    fn say_ready(&mut self) {
+        for id in std::mem::take(&mut self.ready) {
+            if let Some(session) = self.sessions.get(&id) {
+                let has_processes = session.has_processes(&self.around);
+                self.around.send(Message::Ready { session: id, has_processes });
+            }
+        }
+    }
+
+    fn read_session(&mut self, id: SessionId) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let read = || session.read(&mut self.around);
+        let done = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
+            self.around.send(Message::Failed(id));
+            Done::Over
+        });
+        if done == Done::Partly {
+            return;
+        }
+        self.owed.remove(&id);
+        if done == Done::Over {
+            return self.forget(id);
+        }
+        session.is_due = false;
+        if done == Done::Grown {
+            self.grown.insert(id);
+        }
+        if std::mem::take(&mut session.is_checked) {
+            // It is ready once the processes are read after it.
+            self.ready.insert(id);
+            self.processes.iter_mut().for_each(|processes| processes.is_due = true);
+        }
+        self.tell();
+    }
+}
+
+fn until(at: Instant) -> Duration {
+    at.saturating_duration_since(Instant::now())
+}

@@ -1,0 +1,230 @@
+//! Finds the sessions in the folders of agents, and describes them.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use super::around::Around;
+use super::bounds::ENTRIES;
+use super::home::Home;
+use super::watch::Watches;
+use crate::describe::describe;
+use crate::listing::Wanted;
+use todo_write::file::{self, FileStamp};
+use todo_write::wire::program::Description;
+use todo_write::wire::program::{Choice, Found};
+
+/// Maximum number of sessions that are offered.
+const MOST_SESSIONS: usize = 300;
+/// The time after which a search lets others read.
+const SLICE: Duration = Duration::from_millis(20);
+/// The age of a file up to which its first line may be yet to come.
+const FRESH: Duration = Duration::from_secs(60);
+/// The silence of a session after which it does not live, unless its process does.
+const LIVE: Duration = Duration::from_secs(600);
+
+/// What never changes of a file, or its stamp while it has no complete line.
+#[derive(Debug)]
+enum Head {
+    Named { is_subagent: bool },
+    Unnamed(Option<FileStamp>),
+}
+
+/// Searches a home again and again.
+#[derive(Debug)]
+pub(super) struct Search {
+    home: Arc<Home>,
+    heads: HashMap<PathBuf, Head>,
+    watched: Vec<PathBuf>,
+    listed: Option<Listed>,
+    /// What was found last: what is written to these is no news.
+    offered: HashSet<PathBuf>,
+    /// Whether the home is to be searched, and when it is next if nothing changes before.
+    is_due: bool,
+    next: Instant,
+}
+
+/// A search that is under way.
+#[derive(Debug)]
+struct Listed {
+    /// The files that are left, the newest last.
+    files: Vec<(SystemTime, PathBuf)>,
+    unnamed: Vec<PathBuf>,
+    /// When the live processes of sessions began, by their files.
+    begun: HashMap<PathBuf, u64>,
+    found: Vec<Found>,
+    /// Whether a new file has no complete line yet.
+    is_unsure: bool,
+}
+
+impl Search {
+    pub(super) fn new(home: Arc<Home>) -> Search {
+        Search {
+            home,
+            heads: HashMap::new(),
+            watched: Vec::new(),
+            listed: None,
+            offered: HashSet::new(),
+            is_due: true,
+            next: Instant::now(),
+        }
+    }
+
+    /// Begins again.
+    pub(super) fn restart(&mut self, home: Arc<Home>) {
+        (self.home, self.listed, self.is_due) = (home, None, true);
+    }
+
+    /// Searches once more as soon as may be.
+    pub(super) fn mark(&mut self) {
+        self.is_due = true;
+    }
+
+    /// Searches once more if `file`, which was written, is not known.
+    pub(super) fn notice(&mut self, file: &Path) {
+        self.is_due |= !self.offered.contains(file);
+    }
+
+    pub(super) fn mark_if_over(&mut self, now: Instant) {
+        self.is_due |= now >= self.next;
+    }
+
+    pub(super) fn has_work(&self) -> bool {
+        self.is_due || self.listed.is_some()
+    }
+
+    pub(super) fn leave(mut self, watches: &mut Watches) {
+        watches.set(&mut self.watched, Vec::new());
+    }
+
+    /// Searches for a while, and answers at the end.
+    pub(super) fn step(&mut self, around: &mut Around) {
+        let Some(mut listed) = self.listed.take() else {
+            self.is_due = false;
+            self.listed = Some(self.list(around));
+            return;
+        };
+        let end = Instant::now() + SLICE;
+        while let Some((modified, path)) = listed.files.pop() {
+            match self.head(&path) {
+                Head::Named { is_subagent: false } => {
+                    let begun = listed.begun.get(&path).copied();
+                    listed.found.push(Found { modified, path, begun });
+                }
+                Head::Named { is_subagent: true } => {}
+                Head::Unnamed(_) => {
+                    listed.is_unsure |= modified.elapsed().is_ok_and(|age| age < FRESH);
+                }
+            }
+            if Instant::now() > end {
+                break;
+            }
+        }
+        if listed.files.is_empty() {
+            let interval = around.settings.interval * if listed.is_unsure { 1 } else { 10 };
+            self.next = Instant::now() + interval;
+            self.offered = listed.found.iter().map(|one| one.path.clone()).collect();
+            around.wait_for_room();
+            around.common.answers.found(&self.home, (listed.found, listed.unnamed));
+        } else {
+            self.listed = Some(listed);
+        }
+    }
+
+    /// Lists the files of the home.
+    fn list(&mut self, around: &mut Around) -> Listed {
+        let (folders, mut watched) = self.home.folders();
+        let begun = |process| Some((around.transcript(process)?, process.started_at.unwrap_or(0)));
+        let begun: HashMap<PathBuf, u64> = around.live.iter().filter_map(begun).collect();
+        let parents = begun.keys().filter_map(|path| path.parent());
+        watched.extend(parents.filter(|path| path.is_dir()).map(Path::to_owned));
+        watched.sort();
+        watched.dedup();
+        // Watched before they are listed, so that later changes are noticed.
+        around.watches.set(&mut self.watched, watched);
+        let since = SystemTime::now().checked_sub(around.settings.quiet.unwrap_or(LIVE));
+        let sessions = around.live.iter().filter_map(|process| process.session.clone()).collect();
+        let listing = Wanted { since, sessions, limit: Some(ENTRIES) }.list(&folders);
+        let mut files = listing.files;
+        let known: HashSet<&PathBuf> = files.iter().map(|(_, path)| path).collect();
+        let rest: Vec<PathBuf> = begun.keys().filter(|path| !known.contains(path)).cloned().collect();
+        files.extend(rest.into_iter().filter_map(|path| Some((file::modified(&path)?, path))));
+        files.sort_unstable();
+        files.dedup();
+        // Names that are no text are shown as nearly as they can be.
+        let is_no_text = |(_, path): &mut (_, PathBuf)| path.to_str().is_none();
+        let others = files.extract_if(.., is_no_text).map(|(_, path)| path);
+        let unnamed = listing.unreadable.into_iter().chain(others).take(ENTRIES);
+        let unnamed = unnamed.map(|path| path.to_string_lossy().into_owned().into()).collect();
+        Listed { files, unnamed, begun, found: Vec::new(), is_unsure: false }
+    }
+
+    /// What the beginning of a file tells.
+    fn head(&mut self, path: &Path) -> &Head {
+        let stamp = || FileStamp::of(path);
+        let is_known = match self.heads.get(path) {
+            Some(Head::Named { .. }) => true,
+            Some(Head::Unnamed(last)) => *last == stamp() && last.is_some_and(|last| last.is_certain()),
+            None => false,
+        };
+        if !is_known {
+            if self.heads.len() >= ENTRIES {
+                self.heads.clear();
+            }
+            let stamp = stamp();
+            let head = match describe(path) {
+                Some(Description { folder: Some(_), is_subagent, .. }) => Head::Named { is_subagent },
+                _ => Head::Unnamed(stamp),
+            };
+            self.heads.insert(path.to_owned(), head);
+        }
+        self.heads.get(path).unwrap_or(&Head::Unnamed(None))
+    }
+}
+
+/// Describes the sessions of a home once.
+#[derive(Debug)]
+pub(super) struct Choosing {
+    round: u64,
+    home: Home,
+    /// The names of the project's root.
+    project: Vec<PathBuf>,
+    left: Option<Vec<(SystemTime, PathBuf)>>,
+    choices: Vec<Choice>,
+}
+
+impl Choosing {
+    pub(super) fn new(round: u64, home: Home, project: Vec<PathBuf>) -> Choosing {
+        Choosing { round, home, project, left: None, choices: Vec::new() }
+    }
+
+    /// Describes some of them; returns whether that is all, which answers then.
+    pub(super) fn step(&mut self, around: &Around) -> bool {
+        let end = Instant::now() + SLICE;
+        let home = &self.home;
+        let left = self.left.get_or_insert_with(|| {
+            let wanted = Wanted { limit: Some(MOST_SESSIONS), ..Wanted::default() };
+            let files = wanted.list(&home.folders().0).files.into_iter().rev();
+            files.filter(|(_, path)| path.to_str().is_some()).collect()
+        });
+        while let Some((modified, path)) = left.pop() {
+            if let Some(description) = describe(&path).filter(|one| !one.is_subagent) {
+                let is_of_project = around.is_of_project(&self.project, description.folder.as_deref());
+                self.choices.push(Choice { modified, path, is_of_project, description });
+            }
+            if Instant::now() > end {
+                break;
+            }
+        }
+        let is_over = left.is_empty();
+        if is_over {
+            around.common.answers.chosen(self.round, &home.folder, std::mem::take(&mut self.choices));
+        }
+        is_over
+    }
+
+    pub(super) fn is(&self, round: u64, home: &Path) -> bool {
+        self.round == round && self.home.folder == home
+    }
+}

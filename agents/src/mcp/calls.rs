@@ -1,0 +1,263 @@
+//! The thread that has the connection to Emacs: it passes calls on, and tells what the agent does.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread::sleep;
+use std::time::{Duration, Instant, SystemTime};
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use todo_write::wire::socket::{Answer, Call, SessionActivity};
+
+use super::emacs::{Emacs, milliseconds};
+use super::session::{Agent, CLAUDE, Subagent, claude_folder, subagent};
+use super::transport::{send, success};
+
+/// Time limit of a call from its arrival, including all waiting.
+pub const LIMIT: Duration = Duration::from_secs(5);
+const ROOTS_LIMIT: Duration = Duration::from_secs(1);
+const BYE_LIMIT: Duration = Duration::from_millis(1500);
+/// Time between polls of the agent's process, and between attempts to reconnect.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Environment variables with the ids of sessions, by client. Other clients ignore them, because an
+/// agent started by another one inherits its environment.
+const SESSION_VARIABLES: [(&str, &str); 2] =
+    [(CLAUDE, "CLAUDE_CODE_SESSION_ID"), ("copilot-cli", "COPILOT_AGENT_SESSION_ID")];
+
+/// Where Claude Code says in a call's metadata which id the call has in the transcript. The others do not.
+const CALL_ID: &str = "claudecode/toolUseId";
+
+/// The id of the request for the client's roots, the only request of this program.
+pub const ROOTS: &str = "roots";
+
+/// The client, as it introduced itself.
+#[derive(Clone, Debug)]
+pub struct Client {
+    pub name: String,
+    pub version: String,
+    pub has_roots: bool,
+}
+
+/// A call of the tool.
+#[derive(Debug)]
+pub struct ToolCall {
+    pub client: Client,
+    pub arrival: Instant,
+    pub time: SystemTime,
+    pub meta: Value,
+    pub arguments: Option<Box<RawValue>>,
+    pub id: Value,
+    pub is_cancelled: Arc<AtomicBool>,
+}
+
+impl ToolCall {
+    /// Sends the answer, unless the client no longer waits for it.
+    pub fn answer(self, answer: &Answer) {
+        if !self.is_cancelled.load(Ordering::Relaxed) {
+            send(&success(self.id, result(answer)));
+        }
+    }
+}
+
+pub struct Calls {
+    emacs: Emacs,
+    /// Answers of the client: the URI of its first root.
+    roots: Receiver<Option<String>>,
+    /// The folder of Claude Code and its process, if that started this program.
+    claude: Option<(PathBuf, Agent)>,
+    last_activity: Option<SessionActivity>,
+    /// The subagents that called and have not returned, with their sessions.
+    subagents: Vec<(String, Subagent)>,
+}
+
+impl Calls {
+    pub fn new(emacs: Emacs, roots: Receiver<Option<String>>) -> Self {
+        Calls { emacs, roots, claude: None, last_activity: None, subagents: Vec::new() }
+    }
+
+    /// Answers the calls in QUEUE until the first that is none. Between them, it reconnects whenever Emacs
+    /// comes back, and reports what the agent does.
+    pub fn run(mut self, queue: &Receiver<Option<ToolCall>>) {
+        let mut next = Instant::now() + PAUSE;
+        loop {
+            match queue.recv_timeout(next.saturating_duration_since(Instant::now())) {
+                Ok(Some(call)) => self.answer(call),
+                Ok(None) | Err(RecvTimeoutError::Disconnected) => return self.end(),
+                Err(RecvTimeoutError::Timeout) => {
+                    self.emacs.keep_up();
+                    self.tell_activity();
+                    next = Instant::now() + PAUSE;
+                }
+            }
+        }
+    }
+
+    /// Notifies Emacs that the sessions of this process have ended.
+    fn end(mut self) {
+        let is_killed = self.claude.as_ref().is_some_and(|(_, agent)| {
+            // A killed process closes its files just before it is dead.
+            (0..10).any(|_| {
+                sleep(Duration::from_millis(10));
+                agent.is_killed()
+            })
+        });
+        self.emacs.bye(is_killed, Instant::now() + BYE_LIMIT);
+    }
+
+    fn answer(&mut self, mut call: ToolCall) {
+        if self.emacs.hello.client.is_none() {
+            self.introduce(&call.client);
+        }
+        let passed_on = Call {
+            time: Some(milliseconds(call.time)),
+            id: given(&call, CALL_ID),
+            arguments: call.arguments.take(),
+            ..self.caller(&call)
+        };
+        // Of a process, `tell_activity` tells more.
+        let served = passed_on.session.clone().filter(|_| passed_on.source.as_deref() != Some("process"));
+        let answer = self.emacs.ask(passed_on, call.arrival + LIMIT);
+        call.answer(&answer);
+        // Emacs takes the agent of a call to be working, but the turn may be over since. So the next poll
+        // tells the activity again, also if it is the same.
+        self.last_activity = None;
+        if let Some(session) = served {
+            let activity = "serving".to_owned();
+            self.emacs.activity = Some(SessionActivity { session, activity, ..SessionActivity::default() });
+        }
+    }
+
+    /// Tells Emacs which agent this is, and where it works: in the client's first root, or in the working
+    /// directory of this process.
+    fn introduce(&mut self, client: &Client) {
+        let root = if client.has_roots { self.root() } else { None };
+        let folder = || Some(std::env::current_dir().ok()?.to_str()?.to_owned());
+        let hello = &mut self.emacs.hello;
+        hello.project = Some(root.or_else(folder).unwrap_or_default());
+        hello.client = Some(client.name.clone());
+        hello.client_version = Some(client.version.clone());
+    }
+
+    fn root(&self) -> Option<String> {
+        ask_for_roots();
+        let root = self.roots.recv_timeout(ROOTS_LIMIT).ok()??;
+        percent_decoded(root.strip_prefix("file://")?)
+    }
+
+    /// A call of the session and the subagent that make CALL.
+    fn caller(&mut self, call: &ToolCall) -> Call {
+        let of = |session: String, source: &str| Call {
+            session: Some(session),
+            source: Some(source.to_owned()),
+            ..Call::default()
+        };
+        let client = call.client.name.as_str();
+        if client == CLAUDE
+            && let Some(SessionActivity { session, .. }) = self.activity()
+        {
+            let subagent = self.subagent(&session, call);
+            let (subagent, task) =
+                subagent.map_or((None, None), |subagent| (Some(subagent.id), subagent.task));
+            return Call { subagent, task, ..of(session, "process") };
+        }
+        // Codex gives each subagent a thread of its own.
+        let parent = call.meta["x-codex-turn-metadata"]["parent_thread_id"].as_str();
+        if let (Some(parent), Some(thread)) = (parent, given(call, "threadId")) {
+            return Call { subagent: Some(thread), ..of(parent.to_owned(), "call") };
+        }
+        if let Some(session) = ["threadId", "sessionId"].into_iter().find_map(|key| given(call, key)) {
+            return of(session, "call");
+        }
+        let variable = SESSION_VARIABLES.iter().find(|(name, _)| *name == client);
+        let session = variable.and_then(|(_, variable)| std::env::var(variable).ok());
+        session.map_or_else(Call::default, |session| of(session, "environment"))
+    }
+
+    /// The subagent of Claude Code that makes CALL; none for the main agent.
+    fn subagent(&mut self, session: &str, call: &ToolCall) -> Option<Subagent> {
+        let (folder, _) = self.claude.as_ref()?;
+        let subagent = subagent(folder, session, &given(call, CALL_ID)?, call.arrival)?;
+        let known = (session.to_owned(), subagent.clone());
+        if !self.subagents.contains(&known) {
+            self.subagents.push(known);
+        }
+        Some(subagent)
+    }
+
+    /// What the session of the process above this one does.
+    fn activity(&mut self) -> Option<SessionActivity> {
+        if self.claude.is_none() {
+            let folder = claude_folder()?;
+            let agent = Agent::find(&folder)?;
+            self.claude = Some((folder, agent));
+        }
+        self.claude.as_ref()?.1.state()
+    }
+
+    /// Tells Emacs what the agent and its subagents do, if that changed since the last time.
+    fn tell_activity(&mut self) {
+        // Which agent this is, the first call shows.
+        if self.claude.is_none() {
+            return;
+        }
+        if let Some(activity) = self.activity().filter(|now| self.last_activity.as_ref() != Some(now)) {
+            self.last_activity = Some(activity.clone());
+            self.emacs.tell(activity.clone());
+            self.emacs.activity = Some(activity);
+        }
+        for (session, subagent) in self.subagents.extract_if(.., |(_, subagent)| subagent.is_finished()) {
+            let (subagent, activity) = (Some(subagent.id), "idle".to_owned());
+            self.emacs.tell(SessionActivity { session, subagent, activity, ..SessionActivity::default() });
+        }
+    }
+}
+
+/// Asks the client for its roots.
+fn ask_for_roots() {
+    send(&json!({"jsonrpc": "2.0", "id": ROOTS, "method": "roots/list"}));
+}
+
+/// The result of a call of the tool.
+pub fn result(answer: &Answer) -> Value {
+    json!({"content": [{"type": "text", "text": answer.text}], "isError": !answer.ok})
+}
+
+/// A text in the metadata of a call.
+fn given(call: &ToolCall, key: &str) -> Option<String> {
+    Some(call.meta[key].as_str()?.to_owned())
+}
+
+/// The path of a URI; none unless it is UTF-8.
+fn percent_decoded(path: &str) -> Option<String> {
+    let (mut bytes, mut rest) = (Vec::new(), path.as_bytes());
+    while let Some((first, after)) = rest.split_first() {
+        let digit = |place| after.get(place).and_then(|digit| char::from(*digit).to_digit(16));
+        let (byte, after) = match (first, digit(0), digit(1)) {
+            (b'%', Some(high), Some(low)) => ((high * 16 + low) as u8, &after[2..]),
+            _ => (*first, after),
+        };
+        bytes.push(byte);
+        rest = after;
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::percent_decoded;
+
+    #[test]
+    fn the_path_of_a_uri_is_decoded() {
+        for (given, expected) in [
+            ("/g%C3%a4rten%201", Some("/gärten 1")),
+            ("/50%/%+1/%2", Some("/50%/%+1/%2")),
+            ("/ä", Some("/ä")),
+            ("/%ff", None),
+        ] {
+            assert_eq!(percent_decoded(given).as_deref(), expected);
+        }
+    }
+}

@@ -1,0 +1,539 @@
+//! The connection to the running Emacs: a socket with one JSON object a line each way.
+//!
+//! `doc/protocol.md` describes the messages. The agent's input is passed on as it is; nothing of it is
+//! evaluated, or stands on a command line or in a file.
+
+use std::fs::{read_link, symlink_metadata};
+use std::io::{self, BufRead, BufReader, ErrorKind, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use todo_write::wire::socket::{
+    Answer, Bye, Call, Hello, LARGEST, Message, NO_EMACS, PROTOCOL, Reply, Role, SessionActivity, Welcome,
+    line,
+};
+use todo_write_mcp::hub::door::{connect, is_private_folder, is_private_socket, usual};
+
+/// Time limit of what happens between calls: a message, or an attempt to reconnect.
+const LIMIT_BETWEEN: Duration = Duration::from_secs(5);
+/// The longest wait for a socket at a time: Linux may end a long one an eighth too late.
+const WAIT: Duration = Duration::from_millis(500);
+/// How long an answer may take from Emacs to a program that waits for little.
+const WAY: Duration = Duration::from_millis(50);
+
+#[derive(Debug, PartialEq)]
+enum Failure {
+    /// No Emacs listens.
+    Absent,
+    /// Emacs does not answer in time.
+    Silent,
+    /// A sentence of Emacs, or about a socket that must not be used.
+    Refused(String),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        // The queue of a socket is full.
+        if error.kind() == ErrorKind::WouldBlock { Failure::Silent } else { Failure::Absent }
+    }
+}
+
+impl Failure {
+    fn answer(self) -> Answer {
+        let text = match self {
+            Failure::Absent => format!(
+                "Emacs does not answer; go on without the list, and tell the user to run \
+                 M-x todo-write-agents-mode in Emacs. {NO_EMACS}"
+            ),
+            Failure::Silent => format!("Emacs does not answer; go on without the list. {NO_EMACS}"),
+            Failure::Refused(text) => text,
+        };
+        Answer { text, ..Answer::default() }
+    }
+}
+
+/// The answer to a call for which Emacs has no time.
+pub fn no_time() -> Answer {
+    Failure::Silent.answer()
+}
+
+/// The Emacs that listens, and what it is told of this program.
+pub struct Emacs {
+    /// The socket at which it listens, if the user named that.
+    door: Option<PathBuf>,
+    /// What Emacs is told when a connection begins.
+    pub hello: Hello,
+    /// What it is told next: what the agent does.
+    pub activity: Option<SessionActivity>,
+    connection: Option<Connection>,
+    calls: u64,
+    /// A sentence for the agent, to add to the next result.
+    note: Option<String>,
+}
+
+impl Emacs {
+    /// The Emacs that listens at DOOR, or at a usual one, told of this program's ROLE.
+    pub fn new(door: Option<PathBuf>, role: Role) -> Self {
+        let hello = Hello {
+            protocol: PROTOCOL,
+            roles: vec![role],
+            // Without it no connection is opened.
+            id: random().unwrap_or_default(),
+            version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            process: Some(std::process::id()),
+            parent: Some(std::os::unix::process::parent_id()),
+            pid_domain: read_link("/proc/self/ns/pid").ok().and_then(|name| Some(name.to_str()?.to_owned())),
+            started: Some(milliseconds(SystemTime::now())),
+            claude_folder: std::env::var("CLAUDE_CONFIG_DIR").ok(),
+            codex_folder: std::env::var("CODEX_HOME").ok(),
+            ..Hello::default()
+        };
+        Emacs { door, hello, activity: None, connection: None, calls: 0, note: None }
+    }
+
+    /// Passes CALL to Emacs and returns the answer, or an error at END. The next connection begins with the
+    /// time of the first call that was lost.
+    pub fn ask(&mut self, mut call: Call, end: Instant) -> Answer {
+        let begun = SystemTime::now();
+        // Emacs drops a call after this time, because the agent already has an error.
+        call.until = Some(milliseconds(begun + end.saturating_duration_since(Instant::now())));
+        // Emacs gives the same answer if the connection breaks, and the call is sent again.
+        call.sent = random();
+        let Some(line) = self.line_of(call) else {
+            return Failure::Refused("The list is larger than 1 MiB; send a shorter one.".into()).answer();
+        };
+        self.exchange(&line, end).unwrap_or_else(|failure| {
+            self.hello.lost.get_or_insert(milliseconds(begun));
+            failure.answer()
+        })
+    }
+
+    /// Passes CALL to Emacs, which must be reached within REACH. Returns the answer if it is not an error and
+    /// comes within LIMIT.
+    pub fn ask_user(&mut self, mut call: Call, reach: Duration, limit: Duration) -> Option<Answer> {
+        let begun = Instant::now();
+        // What Emacs answers too late is lost, though Emacs takes it for told.
+        call.until = Some(milliseconds(SystemTime::now() + limit - WAY.min(limit / 2)));
+        let line = self.line_of(call)?;
+        self.connect(begun + reach).ok()?;
+        self.call(&line, begun + limit).ok().filter(|answer| answer.ok)
+    }
+
+    /// Sends the LINE of a call, by a new connection if the old one has broken, and reads its answer.
+    fn exchange(&mut self, line: &[u8], end: Instant) -> Result<Answer, Failure> {
+        let is_new = self.connect(end)?;
+        let mut answered = self.call(line, end);
+        if answered == Err(Failure::Absent) && !is_new {
+            self.connect(end)?;
+            answered = self.call(line, end);
+        }
+        let mut answer = answered?;
+        if let Some(note) = self.note.take() {
+            answer.text = format!("{}\n{note}", answer.text);
+        }
+        Ok(answer)
+    }
+
+    /// Connects unless there is a connection; returns whether it is new.
+    fn connect(&mut self, end: Instant) -> Result<bool, Failure> {
+        if self.connection.as_mut().is_some_and(Connection::is_usable) {
+            return Ok(false);
+        }
+        self.connection = None;
+        if self.hello.id.is_empty() {
+            return Err(Failure::Absent);
+        }
+        // There are two usual doors.
+        let patience = left(end)? / 2;
+        let (mut connection, welcome) = Connection::first(&self.doors(), &self.hello, patience, end)?;
+        let (ours, theirs) = (env!("CARGO_PKG_VERSION"), welcome.version);
+        self.note = (ours != theirs).then(|| {
+            format!(
+                "todo-write-mcp is version {ours}, and todo-write in Emacs is {theirs}: tell the user to run \
+                 M-x todo-write-mcp-setup in Emacs again."
+            )
+        });
+        if let Some(activity) = &self.activity {
+            connection.tell(&Message::Activity(activity.clone()), end)?;
+        }
+        self.hello.lost = None;
+        self.connection = Some(connection);
+        Ok(true)
+    }
+
+    /// Tells what an agent does, if there is a connection. One that does not take it is given up, since
+    /// calls wait meanwhile.
+    pub fn tell(&mut self, activity: SessionActivity) {
+        let end = Instant::now() + LIMIT_BETWEEN;
+        let message = Message::Activity(activity);
+        self.connection.take_if(|connection| connection.tell(&message, end).is_err());
+    }
+
+    /// Reconnects if the connection broke or a call was lost.
+    pub fn keep_up(&mut self) {
+        if self.calls > 0 {
+            // The next call says that there is none.
+            let _ = self.connect(Instant::now() + LIMIT_BETWEEN);
+        }
+    }
+
+    /// Says that the sessions of this program have ended, and whether the agent was killed.
+    pub fn bye(&mut self, is_killed: bool, end: Instant) {
+        if self.calls > 0 && self.connect(end).is_ok() {
+            let bye = Message::Bye(Bye { killed: is_killed });
+            self.connection.take_if(|connection| connection.tell(&bye, end).is_err());
+        }
+    }
+
+    /// The sockets at which to look for Emacs, the likeliest first.
+    pub fn doors(&self) -> Vec<PathBuf> {
+        self.door.clone().map_or_else(usual, |door| vec![door])
+    }
+
+    /// Numbers a call; returns its line unless that is too large.
+    fn line_of(&mut self, call: Call) -> Option<Vec<u8>> {
+        self.calls += 1;
+        let line = line(&Message::Call(Call { call: self.calls, ..call }));
+        line.ok().filter(|line| line.len() <= LARGEST)
+    }
+
+    /// Sends LINE, the last call, and reads its answer. A connection that fails is given up, but not one whose
+    /// answer may still come.
+    fn call(&mut self, line: &[u8], end: Instant) -> Result<Answer, Failure> {
+        let mut connection = self.connection.take().ok_or(Failure::Absent)?;
+        connection.send(line, end)?;
+        let answered = connection.answer(self.calls, end);
+        if matches!(answered, Ok(_) | Err(Failure::Silent)) {
+            self.connection = Some(connection);
+        }
+        answered
+    }
+}
+
+struct Connection {
+    stream: BufReader<UnixStream>,
+    /// The incomplete current line, which a time limit may have interrupted.
+    line: Vec<u8>,
+}
+
+impl Connection {
+    /// Connects at the first of DOORS where this user's Emacs takes HELLO, and returns its welcome, too.
+    /// All doors at which some process listens have PATIENCE to answer, but the last one has until END.
+    fn first(
+        doors: &[PathBuf],
+        hello: &Hello,
+        patience: Duration,
+        end: Instant,
+    ) -> Result<(Self, Welcome), Failure> {
+        let mut failures = Vec::new();
+        let open = |door: &PathBuf| Connection::open(door).map_err(|failure| failures.push(failure)).ok();
+        let mut opened = doors.iter().filter_map(open).collect::<Vec<_>>().into_iter();
+        while let Some(mut connection) = opened.next() {
+            let end = if opened.len() == 0 { end } else { end.min(Instant::now() + patience) };
+            match connection.greet(hello, end) {
+                Ok(welcome) => return Ok((connection, welcome)),
+                Err(failure) => failures.push(failure),
+            }
+        }
+        // The first one that tells more than that no Emacs listens.
+        let failure = failures.into_iter().find(|failure| *failure != Failure::Absent);
+        Err(failure.unwrap_or(Failure::Absent))
+    }
+
+    fn open(door: &Path) -> Result<Self, Failure> {
+        check(door)?;
+        let stream = connect(door).map_err(io::Error::from)?;
+        stream.set_nonblocking(false)?;
+        Ok(Connection { stream: BufReader::new(stream), line: Vec::new() })
+    }
+
+    fn greet(&mut self, hello: &Hello, end: Instant) -> Result<Welcome, Failure> {
+        let now = Some(milliseconds(SystemTime::now()));
+        self.tell(&Message::Hello(Box::new(Hello { now, ..hello.clone() })), end)?;
+        let Reply::Welcome(welcome) = self.receive(end)? else { return Err(Failure::Absent) };
+        Ok(welcome)
+    }
+
+    /// Reads the answer to the call NUMBER.
+    fn answer(&mut self, number: u64, end: Instant) -> Result<Answer, Failure> {
+        loop {
+            // That to an earlier call may have come too late.
+            match self.receive(end)? {
+                Reply::Answer(answer) if answer.call == number => return Ok(answer),
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns whether the connection can take another line, as far as is known.
+    fn is_usable(&mut self) -> bool {
+        if self.stream.get_ref().set_nonblocking(true).is_err() {
+            return false;
+        }
+        let is_open = match self.stream.fill_buf() {
+            Ok(bytes) => !bytes.is_empty(),
+            Err(error) => error.kind() == ErrorKind::WouldBlock,
+        };
+        self.stream.get_ref().set_nonblocking(false).is_ok() && is_open
+    }
+
+    fn tell(&mut self, message: &Message, end: Instant) -> Result<(), Failure> {
+        self.send(&line(message).map_err(io::Error::from)?, end)
+    }
+
+    /// Sends a line. If that fails, a part of it may have been sent.
+    fn send(&mut self, mut line: &[u8], end: Instant) -> Result<(), Failure> {
+        let mut stream = self.stream.get_ref();
+        while !line.is_empty() {
+            stream.set_write_timeout(Some(left(end)?.min(WAIT)))?;
+            match stream.write(line) {
+                Ok(length) => line = &line[length..],
+                Err(error) if is_nothing(&error) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, end: Instant) -> Result<Reply, Failure> {
+        while !self.line.ends_with(b"\n") {
+            self.stream.get_ref().set_read_timeout(Some(left(end)?.min(WAIT)))?;
+            let read = match self.stream.fill_buf() {
+                Err(error) if is_nothing(&error) => continue,
+                read => read?,
+            };
+            let length = memchr::memchr(b'\n', read).map_or(read.len(), |place| place + 1);
+            if length == 0 || self.line.len() + length > LARGEST {
+                return Err(Failure::Absent);
+            }
+            self.line.extend_from_slice(&read[..length]);
+            self.stream.consume(length);
+        }
+        match serde_json::from_slice(&std::mem::take(&mut self.line)).map_err(|_| Failure::Absent)? {
+            Reply::Refused(refused) => Err(Failure::Refused(refused.text)),
+            reply => Ok(reply),
+        }
+    }
+}
+
+/// Returns whether the time of a socket is over, or a signal such as SIGCONT came.
+fn is_nothing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+/// The time until END.
+fn left(end: Instant) -> Result<Duration, Failure> {
+    let left = end.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(Failure::Silent) } else { Ok(left) }
+}
+
+/// Checks that only this user can have made SOCKET.
+fn check(socket: &Path) -> Result<(), Failure> {
+    let name = socket.display();
+    if socket.as_os_str().len() >= 100 {
+        let text = format!("The socket's name {name} is 100 bytes or longer; go on without the list.");
+        return Err(Failure::Refused(text));
+    }
+    if symlink_metadata(socket).is_err() {
+        return Err(Failure::Absent);
+    }
+    if socket.parent().is_some_and(is_private_folder) && is_private_socket(socket) {
+        return Ok(());
+    }
+    Err(Failure::Refused(format!(
+        "The socket {name} or its folder is not the user's alone; go on without the list, and tell the user."
+    )))
+}
+
+/// 128 random bits.
+fn random() -> Option<String> {
+    let mut bits = [0; 16];
+    getrandom::fill(&mut bits).ok()?;
+    Some(format!("{:032x}", u128::from_ne_bytes(bits)))
+}
+
+/// Milliseconds since the epoch.
+pub fn milliseconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::net::UnixListener;
+    use std::sync::Barrier;
+    use std::thread;
+
+    /// How long a test waits. Its only purpose is to end a hang.
+    fn deadline() -> Instant {
+        Instant::now() + Duration::from_secs(60)
+    }
+
+    #[test]
+    fn a_call_that_cannot_reach_emacs_says_why() {
+        let arguments = serde_json::value::to_raw_value(&"x".repeat(LARGEST)).ok();
+        let long = format!("/tmp/{}", "x".repeat(95));
+        for (door, arguments, expected) in [
+            (
+                "/nowhere/socket",
+                None,
+                "Emacs does not answer; go on without the list, and tell the user to run \
+                 M-x todo-write-agents-mode in Emacs. [todo-write:no-emacs]",
+            ),
+            ("/nowhere/socket", arguments, "The list is larger than 1 MiB; send a shorter one."),
+            (&long, None, "100 bytes or longer"),
+        ] {
+            let mut emacs = Emacs::new(Some(door.into()), Role::Tool);
+            let answer = emacs.ask(Call { arguments, ..Call::default() }, deadline());
+            assert!(!answer.ok && answer.text.contains(expected), "{}", answer.text);
+        }
+    }
+
+    /// A socket in a new folder, and who listens there.
+    fn listener(name: &str) -> (PathBuf, UnixListener) {
+        let folder = std::env::temp_dir().join(format!("emacs-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
+        let socket = folder.join("socket");
+        let listener = UnixListener::bind(&socket).unwrap();
+        std::fs::set_permissions(&socket, Permissions::from_mode(0o600)).unwrap();
+        (socket, listener)
+    }
+
+    /// Emacs' side of a connection.
+    struct Program(BufReader<UnixStream>);
+
+    impl Program {
+        /// Welcomes the next program; returns its hello, too.
+        fn welcome(listener: &UnixListener) -> (Program, Value) {
+            let mut program = Program(BufReader::new(listener.accept().unwrap().0));
+            let hello = program.sent();
+            let version = env!("CARGO_PKG_VERSION").to_owned();
+            let welcome = line(&Reply::Welcome(Welcome { version, ..Welcome::default() })).unwrap();
+            program.0.get_mut().write_all(&welcome).unwrap();
+            (program, hello)
+        }
+
+        /// A line that the program sent.
+        fn sent(&mut self) -> Value {
+            let mut line = String::new();
+            self.0.read_line(&mut line).unwrap();
+            serde_json::from_str(&line).unwrap()
+        }
+
+        /// Answers CALL.
+        fn answer(&mut self, call: &Value) {
+            let answer = json!({"type": "answer", "call": call["call"], "ok": true, "text": "1/1"});
+            self.0.get_mut().write_all(format!("{answer}\n").as_bytes()).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_message_that_emacs_does_not_take_ends_the_connection() {
+        let (door, listener) = listener("full");
+        let mut emacs = Emacs::new(Some(door), Role::Tool);
+        let server = thread::spawn(move || Program::welcome(&listener));
+        assert_eq!(emacs.connect(deadline()), Ok(true));
+        let _program = server.join().unwrap();
+        let reason = Some("x".repeat(LARGEST));
+        emacs.tell(SessionActivity { reason, ..SessionActivity::default() });
+        assert!(emacs.connection.is_none());
+    }
+
+    #[test]
+    fn a_door_that_hangs_or_refuses_does_not_keep_from_the_next() {
+        let [(hangs, _held), (refuses, refusing), (right, answering)] =
+            ["hangs", "refuses", "right"].map(listener);
+        let server = thread::spawn(move || {
+            let mut other = refusing.accept().unwrap().0;
+            other.write_all(b"HTTP/1.1 400 Bad Request\r\n").unwrap();
+            Program::welcome(&answering)
+        });
+        let doors = [hangs, refuses, right.clone()];
+        let opened = Connection::first(&doors, &Hello::default(), Duration::from_millis(100), deadline());
+        let peer = opened.ok().unwrap().0.stream.get_ref().peer_addr().unwrap();
+        assert_eq!(peer.as_pathname(), Some(right.as_path()));
+        server.join().unwrap();
+    }
+
+    #[test]
+    fn a_slow_emacs_keeps_all_the_time_there_is() {
+        let (door, listener) = listener("slow");
+        let server = thread::spawn(move || Program::welcome(&listener));
+        // The patience is over before the answer.
+        let opened = Connection::first(&[door], &Hello::default(), Duration::ZERO, deadline());
+        assert!(opened.is_ok());
+        server.join().unwrap();
+    }
+
+    #[test]
+    fn a_line_that_a_time_limit_interrupts_is_read_on() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let mut connection = Connection { stream: BufReader::new(ours), line: Vec::new() };
+        theirs.write_all(br#"{"type":"answer","call":1,"#).unwrap();
+        let soon = Instant::now() + Duration::from_millis(20);
+        assert_eq!(connection.receive(soon).err(), Some(Failure::Silent));
+        theirs.write_all(b"\"ok\":true}\n").unwrap();
+        let Ok(Reply::Answer(answer)) = connection.receive(deadline()) else { panic!() };
+        assert!(answer.ok);
+    }
+
+    #[test]
+    fn a_call_is_sent_again_with_its_id_if_the_connection_breaks_before_the_answer() {
+        let (door, listener) = listener("again");
+        let mut emacs = Emacs::new(Some(door), Role::Tool);
+        let server = thread::spawn(move || {
+            let mut program = Program::welcome(&listener).0;
+            let first = program.sent();
+            // That to an earlier call, which came too late, is skipped.
+            program.answer(&json!({"call": 0}));
+            program.answer(&first);
+            let call = program.sent();
+            drop(program);
+            let mut program = Program::welcome(&listener).0;
+            let again = program.sent();
+            program.answer(&again);
+            (call, again)
+        });
+        for number in 1..=2 {
+            let answer = emacs.ask(Call::default(), deadline());
+            assert!(answer.ok && answer.call == number);
+        }
+        let (call, again) = server.join().unwrap();
+        assert_eq!(call, again);
+        assert!(call["sent"].is_string(), "{call}");
+    }
+
+    #[test]
+    fn the_next_connection_hears_of_a_lost_call_and_of_what_the_agent_does() {
+        let (door, listener) = listener("lost");
+        let mut emacs = Emacs::new(Some(door), Role::Tool);
+        let broken = Barrier::new(2);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let (mut program, hello) = Program::welcome(&listener);
+                assert_eq!(hello["lost"], Value::Null);
+                let call = program.sent();
+                program.answer(&call);
+                broken.wait();
+                drop(program);
+                let (mut program, hello) = Program::welcome(&listener);
+                assert!(hello["lost"].is_u64(), "{hello}");
+                assert_eq!(program.sent()["activity"], "serving");
+                let call = program.sent();
+                program.answer(&call);
+            });
+            assert!(emacs.ask(Call::default(), deadline()).ok);
+            let activity = "serving".to_owned();
+            emacs.activity = Some(SessionActivity { activity, ..SessionActivity::default() });
+            assert!(!emacs.ask(Call::default(), Instant::now()).ok);
+            broken.wait();
+            assert!(emacs.ask(Call::default(), deadline()).ok);
+        });
+    }
+}

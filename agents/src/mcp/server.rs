@@ -1,0 +1,287 @@
+//! The MCP server of an agent. It has one tool, `todo_write`, and keeps no list.
+//!
+//! One thread reads the client's lines and answers what needs no Emacs. Another one, in `calls`, has the
+//! connection to Emacs and answers calls in their order, so a slow Emacs delays nothing else.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
+
+use super::calls::{Calls, Client, ROOTS, ToolCall, result};
+use super::emacs::{Emacs, no_time};
+use super::transport::{
+    Fields, INVALID_PARAMS, METHOD_NOT_FOUND, Message, field, parse, read_line, refusal, send, success,
+};
+use crate::signal::on_signal;
+
+const NAME: &str = "todo_write";
+const INSTRUCTIONS: &str = "The user watches the list of todo_write in Emacs and can edit it. \
+    The tool's result tells you of their edits: keep them in your next list.";
+/// The definition of the tool; a test compares it with `todo-write-tool-schema`. Because of its `_meta`,
+/// Claude Code shows the tool to the model without a search.
+const TOOL: &str = include_str!("tool.json");
+
+/// The supported versions of MCP, the latest first. Later ones have no `initialize`, so the client's name
+/// and roots would be unknown.
+const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+/// Maximum number of calls without an answer.
+const MOST_CALLS: usize = 16;
+
+/// Time limit of the end, in which Emacs hears of it.
+const END_LIMIT: Duration = Duration::from_millis(1600);
+
+/// Serves the client on stdin and stdout until it or the user ends the program.
+pub fn run(emacs: Emacs) {
+    let (calls, queue) = channel();
+    let (roots, root) = sync_channel(1);
+    let (end, ended) = channel();
+    let (running, stopped) = channel::<()>();
+    let answerer = Calls::new(emacs, root);
+    thread::spawn(move || {
+        answerer.run(&queue);
+        drop(running);
+    });
+    let (signalled, mut server) = (end.clone(), Server::new(calls.clone(), roots));
+    on_signal(move || _ = signalled.send(()));
+    thread::spawn(move || {
+        let mut input = io::stdin().lock();
+        while let Some(line) = read_line(&mut input) {
+            server.take(&line).iter().for_each(send);
+        }
+        end.send(())
+    });
+    let _ = ended.recv();
+    let _ = calls.send(None);
+    let _ = stopped.recv_timeout(END_LIMIT);
+}
+
+/// What the client said so far, and where to pass on the rest.
+struct Server {
+    client: Option<Client>,
+    /// The ids of calls, each with the flag that cancels it. An answered call has none.
+    open: Vec<(Value, Weak<AtomicBool>)>,
+    calls: Sender<Option<ToolCall>>,
+    /// Takes the URI of the client's first root. Only the first answer is awaited.
+    roots: SyncSender<Option<String>>,
+}
+
+impl Server {
+    fn new(calls: Sender<Option<ToolCall>>, roots: SyncSender<Option<String>>) -> Self {
+        Server { client: None, open: Vec::new(), calls, roots }
+    }
+
+    /// Takes a line of the client; returns the answer unless it needs none now.
+    fn take(&mut self, line: &[u8]) -> Option<Value> {
+        match parse(line) {
+            Ok(Message::Request { id, method, params }) => return self.request(id, &method, params),
+            Ok(Message::Notification { method, params }) if method == "notifications/cancelled" => {
+                self.cancel(&field(&params, "requestId"));
+            }
+            Ok(Message::Response { id, result }) if id == ROOTS => {
+                let _ = self.roots.try_send(result["roots"][0]["uri"].as_str().map(str::to_owned));
+            }
+            Ok(_) => {}
+            Err(answer) => return answer,
+        }
+        None
+    }
+
+    fn request(&mut self, id: Value, method: &str, params: Fields) -> Option<Value> {
+        let result = match method {
+            "initialize" => self.initialize(&params),
+            "ping" => Some(json!({})),
+            "tools/list" => serde_json::from_str::<Value>(TOOL).ok().map(|tool| json!({"tools": [tool]})),
+            "tools/call" => return self.call(id, params),
+            _ => return Some(refusal(id, METHOD_NOT_FOUND, &format!("Unknown method: {method}"))),
+        };
+        Some(match result {
+            Some(result) => success(id, result),
+            None => refusal(id, INVALID_PARAMS, "Invalid params"),
+        })
+    }
+
+    fn initialize(&mut self, params: &Fields) -> Option<Value> {
+        let [asked, client, capabilities] =
+            ["protocolVersion", "clientInfo", "capabilities"].map(|name| field(params, name));
+        let asked = asked.as_str()?;
+        self.client = Some(Client {
+            name: client["name"].as_str()?.to_owned(),
+            version: client["version"].as_str()?.to_owned(),
+            has_roots: !capabilities["roots"].is_null(),
+        });
+        Some(json!({
+            "protocolVersion": VERSIONS.iter().find(|version| **version == asked).unwrap_or(&VERSIONS[0]),
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "todo-write", "version": env!("CARGO_PKG_VERSION")},
+            "instructions": INSTRUCTIONS,
+        }))
+    }
+
+    fn call(&mut self, id: Value, mut params: Fields) -> Option<Value> {
+        let name = field(&params, "name");
+        if name != NAME {
+            let name = name.as_str().unwrap_or_default();
+            return Some(refusal(id, INVALID_PARAMS, &format!("Unknown tool: {name}")));
+        }
+        let Some(client) = self.client.clone() else {
+            return Some(refusal(id, INVALID_PARAMS, "initialize comes first"));
+        };
+        self.open.retain(|(_, call)| call.strong_count() > 0);
+        let is_cancelled = Arc::default();
+        self.open.push((id.clone(), Arc::downgrade(&is_cancelled)));
+        let call = ToolCall {
+            client,
+            arrival: Instant::now(),
+            time: SystemTime::now(),
+            meta: field(&params, "_meta"),
+            // Also what is no object: Emacs repairs a bare list and refuses the rest.
+            arguments: params.remove("arguments").or_else(|| to_raw_value(&Value::Null).ok()),
+            id: id.clone(),
+            is_cancelled,
+        };
+        let is_taken = self.open.len() <= MOST_CALLS && self.calls.send(Some(call)).is_ok();
+        (!is_taken).then(|| success(id, result(&no_time())))
+    }
+
+    /// Emacs may have the list of a cancelled call already, so only its answer is left out.
+    fn cancel(&self, id: &Value) {
+        for (_, call) in self.open.iter().filter(|(open, _)| open == id) {
+            if let Some(is_cancelled) = call.upgrade() {
+                is_cancelled.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::Receiver;
+
+    fn request(id: u32, method: &str, params: &str) -> Vec<u8> {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#).into_bytes()
+    }
+
+    fn initialize(version: &str) -> Vec<u8> {
+        let client = json!({"name": "bare", "version": "1"});
+        let params = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": client});
+        request(0, "initialize", &params.to_string())
+    }
+
+    /// A server, the calls that it passes on, and the roots.
+    type Served = (Server, Receiver<Option<ToolCall>>, Receiver<Option<String>>);
+
+    fn early() -> Served {
+        let ((calls, queue), (roots, root)) = (channel(), sync_channel(1));
+        (Server::new(calls, roots), queue, root)
+    }
+
+    fn initialized() -> Served {
+        let mut served = early();
+        assert!(served.0.take(&initialize(VERSIONS[0])).is_some());
+        served
+    }
+
+    fn call(id: u32) -> Vec<u8> {
+        request(id, "tools/call", r#"{"name":"todo_write"}"#)
+    }
+
+    #[test]
+    fn a_known_version_is_answered_with_itself_and_another_with_the_latest() {
+        let others = [("1999-01-01", VERSIONS[0]), ("2026-07-28", VERSIONS[0])];
+        for (asked, given) in VERSIONS.map(|version| (version, version)).into_iter().chain(others) {
+            let answer = early().0.take(&initialize(asked)).unwrap();
+            assert_eq!(answer["result"]["protocolVersion"], given);
+            assert_eq!(answer["result"]["serverInfo"]["name"], "todo-write");
+            assert_eq!(answer["result"]["capabilities"], json!({"tools": {}}));
+        }
+    }
+
+    #[test]
+    fn requests_are_answered_by_their_method() {
+        let mut server = initialized().0;
+        let mut ask = |method| server.take(&request(1, method, "{}")).unwrap();
+        assert_eq!(ask("ping"), json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
+        let tool = &ask("tools/list")["result"]["tools"][0];
+        assert_eq!((&tool["name"], &tool["_meta"]["anthropic/alwaysLoad"]), (&json!(NAME), &json!(true)));
+        for method in ["server/discover", "resources/list", "no/such"] {
+            assert_eq!(ask(method)["error"]["code"], METHOD_NOT_FOUND);
+        }
+    }
+
+    #[test]
+    fn requests_whose_parameters_cannot_be_meant_are_refused() {
+        let (mut early, mut server) = (early().0, initialized().0);
+        for answer in [
+            early.take(&call(1)),
+            early.take(&request(1, "initialize", r#"{"protocolVersion":"2025-11-25"}"#)),
+            early.take(&request(1, "initialize", r#"{"protocolVersion":7}"#)),
+            server.take(&request(1, "tools/call", r#"{"name":"other"}"#)),
+            server.take(&request(1, "tools/call", "{}")),
+            server.take(&request(1, "tools/call", "[]")),
+        ] {
+            assert_eq!(answer.unwrap()["error"]["code"], INVALID_PARAMS);
+        }
+    }
+
+    #[test]
+    fn a_call_has_its_arguments_as_they_came() {
+        for (given, expected) in [
+            (r#","arguments":{ "a":1.50,"a":1e400 }"#, r#"{ "a":1.50,"a":1e400 }"#),
+            (r#","arguments":[7]"#, "[7]"),
+            ("", "null"),
+        ] {
+            let line = request(1, "tools/call", &format!(r#"{{"name":"todo_write"{given}}}"#));
+            let (mut server, queue, _) = initialized();
+            assert_eq!(server.take(&line), None);
+            let call = queue.try_recv().unwrap().unwrap();
+            assert_eq!((call.arguments.unwrap().get(), call.client.name.as_str()), (expected, "bare"));
+        }
+    }
+
+    #[test]
+    fn a_call_is_cancelled_by_its_id() {
+        let (mut server, queue, _) = initialized();
+        assert_eq!([1, 2].map(|id| server.take(&call(id))), [None, None]);
+        for id in [2, 3] {
+            let params = json!({"requestId": id});
+            let line = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
+            assert_eq!(server.take(line.to_string().as_bytes()), None);
+        }
+        let is_cancelled = |call: Option<ToolCall>| call.unwrap().is_cancelled.load(Ordering::Relaxed);
+        assert_eq!(queue.try_iter().map(is_cancelled).collect::<Vec<_>>(), [false, true]);
+    }
+
+    #[test]
+    fn no_more_than_a_few_calls_wait() {
+        let (mut server, queue, _) = initialized();
+        for id in 0..MOST_CALLS {
+            assert_eq!(server.take(&call(id as u32)), None);
+        }
+        assert_eq!(server.take(&call(99)).unwrap()["result"]["isError"], true);
+        drop(queue.try_recv());
+        assert_eq!(server.take(&call(99)), None);
+    }
+
+    #[test]
+    fn the_first_root_is_taken_from_the_answer_to_its_request() {
+        let roots = json!([{"uri": "file:///a"}, {"uri": "file:///b"}]);
+        for (id, roots, expected) in [
+            (ROOTS, &roots, Ok(Some("file:///a".into()))),
+            (ROOTS, &json!([]), Ok(None)),
+            ("x", &roots, Err(())),
+        ] {
+            let (mut server, _, root) = initialized();
+            let line = json!({"jsonrpc": "2.0", "id": id, "result": {"roots": roots}});
+            assert_eq!(server.take(line.to_string().as_bytes()), None);
+            assert_eq!(root.try_recv().map_err(drop), expected);
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Which session and subagent of an agent makes a call, and what its process does.
+//!
+//! Claude Code keeps this program while `/clear` and `/resume` change the session. Its process file,
+//! `sessions/PID.json`, always has the current one. The transcripts have the id of each tool call: those
+//! in `SESSION/subagents/` are of subagents. A line may be written up to 0.3 s after its call arrives.
+
+use std::fs::{read_dir, symlink_metadata};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant, SystemTime};
+
+use serde_json::Value;
+use todo_write::file;
+use todo_write::pid::{self, ProcessState, Stat};
+use todo_write::wire::socket::SessionActivity;
+
+/// The name by which Claude Code calls itself.
+pub const CLAUDE: &str = "claude-code";
+/// Time limit for finding a tool call in transcripts, from its arrival.
+const PATIENCE: Duration = Duration::from_millis(300);
+const PAUSE: Duration = Duration::from_millis(10);
+/// How many processes above this one may be the agent.
+const GENERATIONS: usize = 6;
+const LARGEST_FILE: u64 = 64 << 10;
+/// The end of a transcript in which a call is searched: longer than the longest call.
+const TAIL: u64 = 3 << 19;
+
+pub fn claude_folder() -> Option<PathBuf> {
+    let named = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|name| !name.is_empty());
+    named.map(PathBuf::from).or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".claude")))
+}
+
+/// The process of Claude Code above this one.
+pub struct Agent {
+    id: u32,
+    start: Option<String>,
+    file: PathBuf,
+}
+
+impl Agent {
+    /// The nearest process above this one that has a process file in FOLDER.
+    pub fn find(folder: &Path) -> Option<Agent> {
+        let mut id = std::os::unix::process::parent_id();
+        for _ in 0..GENERATIONS {
+            let file = folder.join(format!("sessions/{id}.json"));
+            let stat = Stat::of(id);
+            if let Some(process) = read_json(&file) {
+                let start = stat.as_ref().map(|stat| stat.start.clone());
+                let written_at = process["procStart"].as_str();
+                // The file of an earlier process with this id does not count.
+                if start.is_none() || written_at.is_none() || written_at == start.as_deref() {
+                    return Some(Agent { id, start, file });
+                }
+            }
+            id = stat.map(|stat| stat.parent).filter(|parent| *parent > 1)?;
+        }
+        None
+    }
+
+    pub fn state(&self) -> Option<SessionActivity> {
+        let process = read_json(&self.file)?;
+        let session = process["sessionId"].as_str()?.to_owned();
+        let activity = match process["status"].as_str() {
+            _ if pid::state(self.id, None) == ProcessState::Suspended => "suspended",
+            Some("busy") => "working",
+            Some("waiting") => "waiting",
+            // Between two turns, only a background command runs.
+            Some("idle" | "shell") => "idle",
+            _ => "unknown",
+        };
+        let reason = process["waitingFor"].as_str().filter(|_| activity == "waiting").map(str::to_owned);
+        let activity = activity.to_owned();
+        Some(SessionActivity { session, activity, reason, ..SessionActivity::default() })
+    }
+
+    /// Its status in its file, `idle`, `busy`, `waiting` or another word, and since when it has that.
+    pub fn status(&self) -> Option<(String, Option<SystemTime>)> {
+        let process = read_json(&self.file)?;
+        let since = process["statusUpdatedAt"].as_u64();
+        let since = since.map(|since| SystemTime::UNIX_EPOCH + Duration::from_millis(since));
+        Some((process["status"].as_str()?.to_owned(), since))
+    }
+
+    /// How it was started, such as `cli` or `sdk-cli`.
+    pub fn entrypoint(&self) -> Option<String> {
+        Some(read_json(&self.file)?["entrypoint"].as_str()?.to_owned())
+    }
+
+    /// Returns whether it ended, with or without its file.
+    pub fn is_gone(&self) -> bool {
+        let file = symlink_metadata(&self.file);
+        file.is_err_and(|error| error.kind() == ErrorKind::NotFound) || self.is_killed()
+    }
+
+    /// Returns whether it ended and left its file behind.
+    pub fn is_killed(&self) -> bool {
+        let state = self.start.as_ref().map(|start| pid::state(self.id, Some(start)));
+        state == Some(ProcessState::Dead) && self.file.exists()
+    }
+}
+
+#[derive(Clone, PartialEq)]
+pub struct Subagent {
+    pub id: String,
+    /// Its task, in a few words.
+    pub task: Option<String>,
+    meta: PathBuf,
+}
+
+impl Subagent {
+    pub fn is_finished(&self) -> bool {
+        read_json(&self.meta).is_some_and(|meta| meta["finished"] == true)
+    }
+
+    /// The subagent whose transcript is FILE, `agent-ID.jsonl`.
+    fn of(file: &Path) -> Option<Subagent> {
+        let id = file.file_name()?.to_str()?.strip_prefix("agent-")?.strip_suffix(".jsonl")?.to_owned();
+        let meta = file.with_extension("meta.json");
+        let task = read_json(&meta).and_then(|meta| Some(meta["description"].as_str()?.to_owned()));
+        Some(Subagent { id, task, meta })
+    }
+}
+
+/// The subagent of SESSION that makes the tool call CALL; none for the main agent, or if that is unknown.
+pub fn subagent(folder: &Path, session: &str, call: &str, arrival: Instant) -> Option<Subagent> {
+    let is_name = |text: &str| !text.is_empty() && text.len() < 200 && !text.contains(['/', '"', '\\', '.']);
+    if !is_name(session) || !is_name(call) {
+        return None;
+    }
+    let projects = read_dir(folder.join("projects")).ok()?.flatten().map(|entry| entry.path());
+    let transcript =
+        projects.map(|project| project.join(session)).find(|path| path.join("subagents").is_dir())?;
+    let mut main = Tail::new(transcript.with_extension("jsonl"));
+    let mut others: Vec<(Subagent, Tail)> = Vec::new();
+    let needle = format!("\"{call}\"").into_bytes();
+    loop {
+        add_new(&transcript.join("subagents"), &mut others);
+        if let Some(found) =
+            others.iter_mut().find_map(|(subagent, tail)| tail.has(&needle).then_some(subagent))
+        {
+            return Some(found.clone());
+        }
+        if others.is_empty() || main.has(&needle) || arrival.elapsed() > PATIENCE {
+            return None;
+        }
+        sleep(PAUSE);
+    }
+}
+
+/// Adds the subagents in FOLDER that have not returned to KNOWN.
+fn add_new(folder: &Path, known: &mut Vec<(Subagent, Tail)>) {
+    for file in read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        if known.iter().all(|(_, tail)| tail.file != file)
+            && let Some(subagent) = Subagent::of(&file).filter(|subagent| !subagent.is_finished())
+        {
+            known.push((subagent, Tail::new(file)));
+        }
+    }
+}
+
+/// The end of a transcript that grows.
+struct Tail {
+    file: PathBuf,
+    offset: Option<u64>,
+}
+
+impl Tail {
+    fn new(file: PathBuf) -> Tail {
+        Tail { file, offset: None }
+    }
+
+    /// Returns whether the text added since the last call contains NEEDLE.
+    fn has(&mut self, needle: &[u8]) -> bool {
+        self.read(needle.len() as u64).is_some_and(|text| memchr::memmem::find(&text, needle).is_some())
+    }
+
+    fn read(&mut self, overlap: u64) -> Option<Vec<u8>> {
+        let mut file = file::open(&self.file).ok()?;
+        let length = file.metadata().ok()?.len();
+        let start = self.offset.map_or(length.saturating_sub(TAIL), |offset| offset.saturating_sub(overlap));
+        if self.offset == Some(length) {
+            return None;
+        }
+        file.seek(SeekFrom::Start(start)).ok()?;
+        let mut text = Vec::new();
+        file.take(TAIL).read_to_end(&mut text).ok()?;
+        self.offset = Some(start + text.len() as u64);
+        Some(text)
+    }
+}
+
+/// Reads a small file of JSON; none if it is half written.
+fn read_json(file: &Path) -> Option<Value> {
+    serde_json::from_slice(&file::read(file, LARGEST_FILE).ok()?).ok()
+}

@@ -1,0 +1,214 @@
+//! Reads the lines appended to a file, each once.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use memchr::{memchr, memmem};
+use serde::de::IgnoredAny;
+
+use todo_write::file::{self, Slice};
+
+/// Longer lines are skipped, since a line is held in memory until its line feed arrives.
+pub(crate) const LONGEST_LINE: usize = 16 * 1024 * 1024;
+/// If more bytes are left to read, only the last ones are read.
+pub const MOST_UNREAD: u64 = 512 * 1024 * 1024;
+/// Number of bytes before the offset that identify the file.
+const KNOWN: usize = 256;
+/// Bytes read at a time.
+const CHUNK: usize = 256 * 1024;
+
+/// How the file changed since it was last read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TailChange {
+    /// Nothing was appended.
+    Unchanged,
+    /// Something was appended.
+    Grown,
+    /// The file was truncated or replaced; reading starts again at its beginning.
+    Replaced,
+    /// The file does not exist.
+    Missing,
+}
+
+/// A position in a growing file.
+#[derive(Debug, Default)]
+pub(crate) struct Tail {
+    pub path: PathBuf,
+    /// Bytes read so far.
+    pub offset: u64,
+    /// The length of the file when it was last checked, up to which it is read.
+    length: u64,
+    modified: Option<SystemTime>,
+    /// The last bytes before the offset, which identify the file.
+    known: Vec<u8>,
+    /// What was not passed on yet of a line without its line feed.
+    partial: Vec<u8>,
+    /// Whether the current line is too long, or its beginning was skipped.
+    skipping: bool,
+    /// Bytes skipped because lines were too long or the file was.
+    pub skipped: u64,
+    /// The file as it was checked, until it is read.
+    opened: Option<File>,
+}
+
+impl Tail {
+    pub(crate) fn new(path: PathBuf) -> Tail {
+        Tail { path, ..Tail::default() }
+    }
+
+    /// Checks how the file changed. If it was replaced, goes back to its beginning.
+    ///
+    /// # Errors
+    /// An error of the file system.
+    pub(crate) fn check(&mut self) -> io::Result<TailChange> {
+        let data = match file::metadata(&self.path) {
+            Ok(data) => data,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(TailChange::Missing),
+            Err(error) => return Err(error),
+        };
+        self.opened = None;
+        let modified = data.modified().ok();
+        if data.len() == self.offset && modified == self.modified {
+            return Ok(TailChange::Unchanged);
+        }
+        self.modified = modified;
+        self.length = data.len();
+        if data.len() >= self.offset && self.is_known()? {
+            if data.len() > self.offset {
+                return Ok(TailChange::Grown);
+            }
+            self.opened = None;
+            return Ok(TailChange::Unchanged);
+        }
+        let path = std::mem::take(&mut self.path);
+        *self = Tail { modified, length: data.len(), ..Tail::new(path) };
+        Ok(TailChange::Replaced)
+    }
+
+    fn is_known(&mut self) -> io::Result<bool> {
+        if self.known.is_empty() {
+            return Ok(true);
+        }
+        let file = self.opened.insert(file::open(&self.path)?);
+        file.seek(SeekFrom::Start(self.offset - self.known.len() as u64))?;
+        let mut bytes = vec![0; self.known.len()];
+        match file.read_exact(&mut bytes) {
+            Ok(()) => Ok(bytes == self.known),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Calls `each` with every line appended before the last check, without its line feed, and with the
+    /// offset of its end, also without it. Where objects follow each other in a line, as after a crash of
+    /// the program, each counts as a line. The last one is passed on if it is complete; otherwise it waits
+    /// for its rest. So the ends are the same whenever the file is read. Blank lines are left out. Returns
+    /// whether all was read; if the slice ended before that, the next call continues.
+    ///
+    /// # Errors
+    /// An error of the file system. Lines passed on before it are not passed on again.
+    pub(crate) fn read(&mut self, slice: &Slice, mut each: impl FnMut(u64, &[u8])) -> io::Result<bool> {
+        let mut file = match self.opened.take() {
+            Some(file) => file,
+            None => file::open(&self.path)?,
+        };
+        file.seek(SeekFrom::Start(self.offset))?;
+        let left = usize::try_from(self.length.saturating_sub(self.offset)).unwrap_or(CHUNK);
+        let mut chunk = vec![0; left.clamp(1, CHUNK)];
+        while self.offset < self.length {
+            let count = match file.read(&mut chunk) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            self.offset += count as u64;
+            self.remember(&chunk[..count]);
+            self.split(&chunk[..count], &mut each);
+            // The first lines, which name the session, are in the first chunk.
+            if self.length.saturating_sub(self.offset) > MOST_UNREAD {
+                self.skip_to(self.length - MOST_UNREAD);
+                file.seek(SeekFrom::Start(self.offset))?;
+            }
+            if self.offset < self.length && slice.is_over() {
+                return Ok(false);
+            }
+        }
+        if is_complete(&self.partial) {
+            pass(self.offset, &std::mem::take(&mut self.partial), &mut each);
+        }
+        Ok(true)
+    }
+
+    /// Continues at `offset`, with the first line that begins there.
+    fn skip_to(&mut self, offset: u64) {
+        self.skipped += offset - self.offset + self.partial.len() as u64;
+        self.offset = offset;
+        self.partial = Vec::new();
+        self.known.clear();
+        self.skipping = true;
+    }
+
+    fn remember(&mut self, bytes: &[u8]) {
+        let kept = KNOWN.saturating_sub(bytes.len()).min(self.known.len());
+        self.known.drain(..self.known.len() - kept);
+        self.known.extend_from_slice(&bytes[bytes.len().saturating_sub(KNOWN)..]);
+    }
+
+    fn split(&mut self, bytes: &[u8], each: &mut impl FnMut(u64, &[u8])) {
+        let mut rest = bytes;
+        while let Some(end) = memchr(b'\n', rest) {
+            let (line, behind) = (&rest[..end], &rest[end + 1..]);
+            let end = self.offset - behind.len() as u64 - 1;
+            if !std::mem::take(&mut self.skipping) {
+                if self.partial.is_empty() {
+                    pass(end, line, each);
+                } else {
+                    self.partial.extend_from_slice(line);
+                    pass(end, &self.partial, each);
+                }
+            }
+            self.partial.clear();
+            rest = behind;
+        }
+        if self.partial.len() + rest.len() > LONGEST_LINE {
+            self.skipping = true;
+        }
+        if self.skipping {
+            self.skipped += (self.partial.len() + rest.len()) as u64;
+            self.partial = Vec::new();
+        } else {
+            self.partial.extend_from_slice(rest);
+        }
+    }
+}
+
+/// Passes on the objects in a line that ends at `end`, or all of a line that is not JSON.
+fn pass(end: u64, mut line: &[u8], each: &mut impl FnMut(u64, &[u8])) {
+    while let Some(object) = first_object(line) {
+        let rest = &line[object.len()..];
+        each(end - rest.len() as u64, object);
+        line = rest;
+    }
+    if !line.trim_ascii().is_empty() {
+        each(end, line);
+    }
+}
+
+/// The first object in a line if another one follows it.
+fn first_object(line: &[u8]) -> Option<&[u8]> {
+    // Few lines have this, and most of those in a text.
+    memmem::find(line, b"}{")?;
+    let mut objects = serde_json::Deserializer::from_slice(line).into_iter::<IgnoredAny>();
+    objects.next()?.ok()?;
+    let (object, rest) = line.split_at(objects.byte_offset());
+    rest.starts_with(b"{").then_some(object)
+}
+
+/// Whether a line without its line feed is complete: objects, and nothing else.
+fn is_complete(line: &[u8]) -> bool {
+    let mut values = serde_json::Deserializer::from_slice(line).into_iter::<IgnoredAny>();
+    line.ends_with(b"}") && values.all(|value| value.is_ok())
+}

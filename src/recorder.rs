@@ -1,0 +1,292 @@
+//! Writes the events of a transcript to threads of the store.
+//!
+//! Everything is recorded with the time in the transcript, so a session that is followed late shows
+//! the same times as one followed live.
+//!
+//! A session may be followed again, by this Emacs or another, from a file that was moved or copied. What a
+//! thread has of a transcript ends at a position that it names, and only the events of later lines are recorded.
+
+pub mod apply;
+mod event;
+mod position;
+mod project;
+
+use std::collections::HashMap;
+
+use serde_json::Map;
+
+use crate::events::Millis;
+use crate::events::observation::{Details, Payload, Type};
+use crate::events::policy::Policy;
+use crate::journal::store::Store;
+use crate::list::change::diff;
+use crate::list::identity::THRESHOLDS;
+use crate::list::item::{List, Status};
+use crate::list::similarity::{Rarity, Words, similarity};
+use crate::reports::{self, Report, after};
+use crate::thread::activity::Ending;
+use crate::thread::record::PositionRecord;
+use crate::thread::{Outcome, State, Thread};
+use crate::wire::event::{Event, EventKind, PlanResult, Source};
+use crate::wire::program::Machine;
+use event::{is_recent, line_time, metadata, turn};
+use position::{is_recorded, is_superseded};
+
+/// The changes of a thread by a batch of events.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ThreadUpdate {
+    /// The thread's key.
+    pub thread: String,
+    /// The outcome of the last write, with the changes of all of them; `None` if the list is equal.
+    pub outcome: Option<Outcome>,
+    /// What the events say of the agent's turn.
+    pub turn: Option<Report>,
+}
+
+/// Parts of the description of a thread: its project, the folder in which its session began if that is another
+/// one, and that no user looks at its agent.
+const PROJECT: &str = "project";
+const FOLDER: &str = "folder";
+const UNATTENDED: &str = "unattended";
+
+/// Reasons of pauses: what the user did, and that a file ends in mid-turn.
+const INTERRUPTED: &str = "interrupted by the user";
+const DENIED: &str = "permission denied";
+const SESSION_ENDED: &str = "the session ended";
+
+/// Milliseconds without an event after which a turn counts as over.
+const RECENT: Millis = 600_000;
+
+/// Writes events to a store.
+#[derive(Debug, Default)]
+pub struct Recorder {
+    /// The root of the project, if it is not the folder in which the session began.
+    pub project: Option<String>,
+    /// The machine of the session; `None` for this one.
+    machine: Option<Machine>,
+    /// The threads written to, with the times of their last events.
+    threads: HashMap<String, Millis>,
+    /// The titles of threads, which the user may forget while their sessions go on.
+    titles: HashMap<String, String>,
+    /// Whether the last list of a thread came from the agent's own tools.
+    has_own_lists: HashMap<String, bool>,
+    /// What may be recorded. Reading hides calls by it, too.
+    pub policy: Policy,
+}
+
+/// The update of a thread while a batch of events is recorded.
+#[derive(Debug, Default)]
+struct PendingUpdate {
+    thread: String,
+    is_subagent: bool,
+    /// The list before the batch.
+    list: List,
+    /// How far the transcripts of its events are recorded, where that changed.
+    positions: Vec<PositionRecord>,
+    outcome: Option<Outcome>,
+    turn: Option<Report>,
+    /// Whether an event was recorded.
+    is_changed: bool,
+}
+
+/// The threads that a batch of events has changed so far.
+#[derive(Debug, Default)]
+pub struct Touched(Vec<PendingUpdate>);
+
+impl Recorder {
+    /// Forgets what was said of threads, after their file was replaced.
+    pub fn restart(&mut self) {
+        let policy = std::mem::take(&mut self.policy);
+        *self = Recorder { policy, ..Recorder::new(self.project.take(), self.machine.take()) };
+    }
+
+    /// The time of the last event of a thread, if this recorder has written to it.
+    pub(crate) fn last_time(&self, key: &str) -> Option<Millis> {
+        self.threads.get(key).copied()
+    }
+
+    /// The threads that this recorder has written to, with the times of their last events.
+    pub(crate) fn threads(&self) -> impl Iterator<Item = (&str, Millis)> {
+        self.threads.iter().map(|(key, time)| (key.as_str(), *time))
+    }
+
+    /// The name of the session's machine; `None` for this one.
+    pub(crate) fn machine(&self) -> Option<&str> {
+        self.machine.as_ref().map(|machine| machine.name.as_str())
+    }
+
+    /// A recorder for a session in this project; `None` stands for the session's folder.
+    pub fn new(project: Option<String>, machine: Option<Machine>) -> Recorder {
+        Recorder { project, machine, ..Recorder::default() }
+    }
+
+    /// The key of the thread that has the key `bare` on its machine.
+    pub fn key(&self, bare: String) -> String {
+        self.machine.as_ref().map_or(bare.clone(), |machine| format!("{}/{bare}", machine.name))
+    }
+
+    /// Records an event, unless it was recorded before. What it changes is saved by [`Recorder::save`].
+    pub fn record(
+        &mut self,
+        store: &mut Store,
+        Touched(touched): &mut Touched,
+        event: &Event,
+        keep_completed: bool,
+        now: Millis,
+    ) {
+        let key = self.key(event.source.key());
+        // The subagent's last list is too old to be among the events.
+        if event.kind == EventKind::SubagentEnded && !matches!(store.get(&key), Ok(Some(_))) {
+            return;
+        }
+        let at = match touched.iter().position(|pending| pending.thread == key) {
+            Some(at) => at,
+            None => {
+                touched.push(self.begin(store, key.clone(), &event.source, now));
+                touched.len() - 1
+            }
+        };
+        let pending = &mut touched[at];
+        if let EventKind::Title(title) = &event.kind {
+            self.titles.insert(pending.thread.clone(), title.clone());
+        }
+        let switch = self.switch(&pending.thread, event);
+        let thread = store.open(&pending.thread, Map::new(), now);
+        if is_recorded(thread, pending, event) {
+            return;
+        }
+        thread.begin_batch();
+        if let Some(words) = switch {
+            let payload =
+                Payload { metadata: metadata(event), ..Payload::new(Type::StateUpdate, words.into()) };
+            let details = Details { line: Some(line_time(event)), ..Details::default() };
+            let time = time_in(thread, event.time, now);
+            thread.change(|thread| {
+                thread.observe(payload, details, time);
+            });
+        }
+        if is_superseded(thread, event) {
+            return;
+        }
+        if event.source.subagent.is_none() && matches!(list_of(&event.kind), Some(Ok(_))) {
+            store.set_current(&pending.thread);
+        }
+        pending.is_changed = true;
+        let thread = store.open(&pending.thread, Map::new(), now);
+        let last = self.threads.get(&pending.thread).copied();
+        let time = time_in(thread, event.time.or(last), now);
+        if let Some(turn) = turn(&event.kind, time, now) {
+            pending.turn = Some(after(pending.turn.as_ref(), turn, reports::Source::Transcript));
+        }
+        self.threads.insert(pending.thread.clone(), time);
+        let outcome = thread.change(|thread| self.record_event(thread, event, keep_completed, time));
+        pending.outcome = outcome.or(pending.outcome.take());
+    }
+
+    /// Appends what was recorded since the last call to the journals, with the positions up to which it
+    /// goes: the events of the last line must all be among it.
+    pub fn save(&self, store: &mut Store, Touched(touched): &mut Touched) {
+        for pending in touched {
+            if let Some(thread) = store.get_mut(&pending.thread) {
+                thread.end_batch(std::mem::take(&mut pending.positions));
+            }
+        }
+    }
+
+    /// Ends a batch of events; returns the updates of its threads, ordered by their first events, subagents first.
+    pub fn finish(&self, store: &mut Store, Touched(mut touched): Touched, now: Millis) -> Vec<ThreadUpdate> {
+        touched.retain(|pending| pending.is_changed);
+        self.end_if_old(store, &touched, now);
+        touched.sort_by_key(|pending| !pending.is_subagent);
+        touched.into_iter().map(|pending| update(store, pending)).collect()
+    }
+
+    /// Ends the threads just read of a session whose newest line is old, each at its last event. Its time
+    /// must not run until the moment of reading.
+    fn end_if_old(&self, store: &mut Store, touched: &[PendingUpdate], now: Millis) {
+        if self.threads.values().any(|time| is_recent(*time, now)) {
+            return;
+        }
+        for pending in touched {
+            let last = self.threads.get(&pending.thread).copied();
+            let active = store.get_mut(&pending.thread).filter(|thread| thread.state() == State::Active);
+            if let (Some(last), Some(thread)) = (last, active) {
+                let time = last.max(thread.last_time()).min(now);
+                thread.change(|thread| thread.end_turn(SESSION_ENDED.into(), Ending::SessionEnded, time));
+            }
+        }
+    }
+
+    /// A sentence if the list of a thread now comes from another tool.
+    fn switch(&mut self, key: &str, event: &Event) -> Option<&'static str> {
+        let is_own = match &event.kind {
+            EventKind::List(_) => true,
+            EventKind::EmacsCall { list: Some(_), .. } => false,
+            _ => return None,
+        };
+        let before = self.has_own_lists.insert(key.to_owned(), is_own)?;
+        (before != is_own).then_some(if is_own {
+            "The plan now comes from the agent's own tasks, which it used after todo_write."
+        } else {
+            "The plan now comes from todo_write, which the agent used after its own tasks."
+        })
+    }
+
+    /// Begins a batch of a thread.
+    fn begin(&mut self, store: &mut Store, key: String, source: &Source, now: Millis) -> PendingUpdate {
+        let about = self.about(store, source);
+        let thread = store.open(&key, about, now);
+        thread.begin_batch();
+        // The program of its tool may have begun the thread.
+        if source.is_unattended {
+            thread.change(|thread| thread.describe(UNATTENDED, true.into(), now));
+        }
+        if let Some(folder) = self.folder_apart(source) {
+            thread.change(|thread| thread.describe(FOLDER, folder.into(), now));
+        }
+        if let Some(title) = self.titles.get(&key).filter(|_| thread.title().is_none()) {
+            thread.change(|thread| {
+                thread.observe(Payload::new(Type::Title, title.as_str().into()), Details::default(), now);
+            });
+        }
+        PendingUpdate {
+            is_subagent: source.subagent.is_some(),
+            list: thread.list().clone(),
+            thread: key,
+            ..PendingUpdate::default()
+        }
+    }
+}
+
+fn update(store: &mut Store, pending: PendingUpdate) -> ThreadUpdate {
+    let mut outcome = pending.outcome;
+    if let Some(thread) = store.get_mut(&pending.thread) {
+        let changes = diff(&pending.list, thread.list());
+        outcome = outcome.filter(|_| !changes.is_empty()).map(|outcome| Outcome { changes, ..outcome });
+    }
+    ThreadUpdate { thread: pending.thread, outcome, turn: pending.turn }
+}
+
+/// The open item that is most similar to `description`, if any is.
+pub(crate) fn open_item_like(list: &List, description: &str) -> Option<String> {
+    let rarity = Rarity::of([list.iter().map(|item| item.content.as_str())]);
+    let words = Words::of(description, &rarity);
+    let open = list.iter().filter(|item| item.status != Status::Completed);
+    let scored = open.map(|item| (similarity(&Words::of(&item.content, &rarity), &words), item));
+    let similar = scored.filter(|(score, _)| *score >= THRESHOLDS.replaced);
+    Some(similar.max_by(|a, b| a.0.total_cmp(&b.0))?.1.id.clone())
+}
+
+/// The whole list in an event, or the reasons to refuse it.
+fn list_of(kind: &EventKind) -> Option<&PlanResult> {
+    match kind {
+        EventKind::List(list) => Some(list),
+        EventKind::EmacsCall { list, .. } => list.as_ref(),
+        _ => None,
+    }
+}
+
+/// The time of an event in its thread: neither before the thread's last time nor in the future.
+fn time_in(thread: &Thread, time: Option<Millis>, now: Millis) -> Millis {
+    time.unwrap_or(now).max(thread.last_time()).min(now)
+}

@@ -1,0 +1,201 @@
+//! What an event becomes in its thread: a write, an observation, or a change of what the agent does.
+
+use serde_json::json;
+
+use super::{DENIED, INTERRUPTED, PROJECT, RECENT, Recorder, SESSION_ENDED};
+use crate::events::Millis;
+use crate::events::observation::{Details, Metadata, Payload, Type};
+use crate::events::payload::{AgentsWork, Call, Fields, Update, Used, said};
+use crate::events::session::Cost;
+use crate::list::report;
+use crate::reports::{Background, Report, Rest, Weight, What};
+use crate::thread::activity::{Activity, Ending};
+use crate::thread::{Outcome, Thread, WriteOptions};
+use crate::wire::event::{Event, EventKind};
+
+impl Recorder {
+    /// Records an event; returns the outcome of a write that changed the list.
+    pub(super) fn record_event(
+        &self,
+        thread: &mut Thread,
+        event: &Event,
+        keep_completed: bool,
+        time: Millis,
+    ) -> Option<Outcome> {
+        let (mut metadata, mut kind) = (metadata(event), &event.kind);
+        if let EventKind::OfSubagent { subagent, call, kind: inner } = kind {
+            metadata.agent = Some(subagent.clone());
+            if let Some(moment) = call.as_ref().and_then(|call| thread.moment_of_call(call)) {
+                metadata.items = Some(moment.items.clone());
+                let is_earlier = !thread.is_of_current_turn(moment.number);
+                metadata.of_call = is_earlier.then_some(moment.number);
+            }
+            kind = inner;
+        }
+        if let EventKind::Moved(folder) = kind {
+            let project = self.project_moved_to(folder)?;
+            thread.describe(PROJECT, project.into(), time);
+            return None;
+        }
+        if let EventKind::Call { name, .. } = kind
+            && matches!(name.as_str(), "Task" | "Agent" | "spawn_agent")
+        {
+            metadata.items = Some(thread.in_progress_at_line(line_time(event)));
+        }
+        // A session that seemed to have ended goes on with any event.
+        let goes_on = thread.pause_reason() == Some(SESSION_ENDED) && !is_aside(kind);
+        if goes_on || is_of_turn(&event.kind) {
+            thread.set_activity(Activity::Working, time);
+        }
+        if let Some((ending, reason)) = end(kind) {
+            thread.end_turn(reason.to_owned(), ending, time);
+        }
+        let mut title = None;
+        let payload = match kind {
+            EventKind::List(Ok(plan)) | EventKind::EmacsCall { list: Some(Ok(plan)), .. } => {
+                let source = Some(event.source.agent.as_str().to_owned());
+                let options = WriteOptions { source, keep_completed, is_unanswered: true, call: None };
+                let outcome = thread.write(plan.clone(), options, time);
+                return Some(outcome).filter(|outcome| !outcome.changes.is_empty());
+            }
+            EventKind::Unread(reason) => Payload::new(Type::Error, reason.as_ref().into()),
+            EventKind::List(Err(problems)) | EventKind::EmacsCall { list: Some(Err(problems)), .. } => {
+                Payload::new(Type::Error, report::refused(problems).into())
+            }
+            EventKind::Title(title) if thread.title() == Some(title) => return None,
+            EventKind::Title(title) => Payload::new(Type::Title, title.as_str().into()),
+            EventKind::Prompt(text) => Payload::new(Type::Intent, text.as_str().into()),
+            EventKind::Message(text) => Payload::new(Type::Message, said(text)),
+            EventKind::Thoughts(text) => Payload::new(Type::Thoughts, said(text)),
+            EventKind::Usage { response, usage, context } => {
+                let used = Used { response: Some(response.clone()), context: *context, of_session: None };
+                Payload::with(Fields::Usage(used), usage.content())
+            }
+            EventKind::Goal(goal) => {
+                let goal = goal.bounded();
+                let line = goal.line();
+                Payload::update(Update::Goal(goal), &line)
+            }
+            EventKind::Cost(cost) => {
+                let cost = Cost::new(cost.amount, &cost.currency).map(Update::Cost);
+                Payload::with(Fields::StateUpdate(cost), json!({}))
+            }
+            EventKind::SubagentSums { added, removed, edits } => {
+                let work = AgentsWork { added: *added, removed: *removed, edits: *edits };
+                let call_id = Some(format!("sums {}", event.uuid));
+                let call = Call { call_id, by_agents: Some(work), ..Call::default() };
+                Payload::with(Fields::ToolExecution(Box::new(call)), json!({}))
+            }
+            EventKind::Call { id, name, input, excluded } => {
+                title = Some(name.clone());
+                let mut content = json!({ "id": id, "name": name });
+                if let Some(input) = input {
+                    content["input"] = input.as_str().into();
+                }
+                Payload::with(Fields::ToolCall(Box::new(call(id, excluded))), content)
+            }
+            EventKind::Result { id, name, content, excluded, is_error, duration, effect } => {
+                title = Some(if *is_error { format!("{name} failed") } else { name.clone() });
+                let files = effect.files.iter().map(|file| self.policy.entry(file, thread.project()));
+                let call = Call {
+                    outcome: effect.outcome,
+                    exit_code: effect.exit_code,
+                    command: effect.is_command,
+                    duration: *duration,
+                    files: (!effect.files.is_empty()).then(|| files.collect()),
+                    more_files: effect.more_files.then_some(true),
+                    others_wrote: effect.others_wrote.then_some(true),
+                    git: (!effect.git.is_empty()).then(|| effect.git.clone()),
+                    refusal: effect.refusal.clone(),
+                    ..call(id, excluded)
+                };
+                let content = json!({ "id": id, "name": name, "content": content, "isError": is_error });
+                Payload::with(Fields::ToolExecution(Box::new(call)), content)
+            }
+            EventKind::Interrupted => Payload::new(Type::AgentSuspended, INTERRUPTED.into()),
+            EventKind::Denied => Payload::new(Type::AgentSuspended, DENIED.into()),
+            EventKind::TurnEnded { error: Some(error), .. } => {
+                Payload::new(Type::Error, error.as_str().into())
+            }
+            EventKind::OfSubagent { .. }
+            | EventKind::Moved(_)
+            | EventKind::EmacsCall { list: None, .. }
+            | EventKind::SubagentEnded
+            | EventKind::TurnBegun
+            | EventKind::TurnEnded { error: None, .. } => return None,
+        };
+        let title = title.filter(|title| !title.is_empty());
+        let details = Details { title, line: Some(line_time(event)), ..Details::default() };
+        thread.observe_allowed(&self.policy, Payload { metadata, ..payload }, details, time);
+        None
+    }
+}
+
+/// What an event tells of a call by itself.
+fn call(id: &str, excluded: &Option<String>) -> Call {
+    let hidden = excluded.is_some().then_some(true);
+    Call { call_id: Some(id.to_owned()), hidden, excluded: excluded.clone(), ..Call::default() }
+}
+
+/// How an event of this kind ends a turn, and the reason, if it does.
+fn end(kind: &EventKind) -> Option<(Ending, &str)> {
+    match kind {
+        EventKind::Interrupted => Some((Ending::EndOfTurn, INTERRUPTED)),
+        EventKind::Denied => Some((Ending::Denied, DENIED)),
+        EventKind::SubagentEnded => Some((Ending::EndOfTurn, "the subagent returned")),
+        EventKind::TurnEnded { error: None, .. } => Some((Ending::EndOfTurn, "end of turn")),
+        EventKind::TurnEnded { error: Some(error), .. } => Some((Ending::Error, error)),
+        _ => None,
+    }
+}
+
+/// Whether an event of this kind is of a turn that goes on.
+fn is_of_turn(kind: &EventKind) -> bool {
+    !is_aside(kind) && end(kind).is_none()
+}
+
+/// Whether an event of this kind says nothing of turns. Subagents may work when the turn has ended.
+fn is_aside(kind: &EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::Title(_)
+            | EventKind::Moved(_)
+            | EventKind::Goal(_)
+            | EventKind::Cost(_)
+            | EventKind::OfSubagent { .. }
+    )
+}
+
+/// What an event of this kind at `time` says of the turn. One that is old says that it is over.
+pub(super) fn turn(kind: &EventKind, time: Millis, now: Millis) -> Option<Report> {
+    let (what, reason) = match end(kind) {
+        Some((ending, reason)) => {
+            let has_failed = ending == Ending::Error && is_recent(time, now);
+            (What::Rest(Rest { has_failed, ..Rest::end(Some(ending)) }), Some(reason))
+        }
+        None if !is_of_turn(kind) => return None,
+        None if is_recent(time, now) => (What::Working, None),
+        None => (What::Rest(Rest::end(Some(Ending::SessionEnded))), Some(SESSION_ENDED)),
+    };
+    let background = match kind {
+        EventKind::TurnEnded { background, .. } => *background,
+        _ => Background::default(),
+    };
+    let report = Report { background, ..Report::new(what, Weight::Event, time) };
+    Some(report.because(reason.map(str::to_owned)))
+}
+
+pub(super) fn is_recent(time: Millis, now: Millis) -> bool {
+    now.saturating_sub(time) <= RECENT
+}
+
+/// The metadata of all that an event tells.
+pub(super) fn metadata(event: &Event) -> Metadata {
+    let uuid = Some(event.uuid.clone()).filter(|uuid| !uuid.is_empty());
+    Metadata { uuid, timestamp: event.time, ..Metadata::default() }
+}
+
+/// The time of the line of an event. One without a time is later than all known ones.
+pub(super) fn line_time(event: &Event) -> Millis {
+    event.time.unwrap_or(Millis::MAX)
+}

@@ -1,0 +1,342 @@
+//! The messages between Emacs and the programs that connect to its socket, one JSON object a line.
+//!
+//! `doc/protocol.md` describes both directions. The program that serves Emacs listens there; what it passes on
+//! has these types, too. Unknown fields are ignored and unknown types are reported, so that later
+//! versions can add both.
+//!
+//! # Examples
+//! ```
+//! use todo_write::wire::socket::{Message, Role};
+//!
+//! let line = r#"{"type":"call","call":1,"session":"5e55","arguments":{"todos": []}}"#;
+//! let Ok(Message::Call(call)) = Message::parse(line) else { panic!() };
+//! assert_eq!(call.session.as_deref(), Some("5e55"));
+//! assert_eq!(call.arguments.unwrap().get(), r#"{"todos": []}"#);
+//! ```
+
+use std::collections::BTreeMap;
+use std::num::NonZero;
+
+use serde::{Deserialize, Deserializer, Serialize, de};
+use serde_json::value::RawValue;
+
+/// The version of the protocol. Only equal ones fit.
+pub const PROTOCOL: u32 = 2;
+
+/// The maximum size of a line in bytes.
+pub const LARGEST: usize = 1 << 20;
+
+/// The end of a result that says that Emacs has not got the list. Transcript readers recognize it.
+pub const NO_EMACS: &str = "[todo-write:no-emacs]";
+
+/// A message to Emacs.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Message {
+    /// The first message of a connection.
+    Hello(Box<Hello>),
+    /// A call to answer. Its meaning depends on the role in which the program makes it.
+    Call(Call),
+    /// The program no longer waits for the answer to a call.
+    Cancel(Cancel),
+    /// What the agent of a session does.
+    Activity(SessionActivity),
+    /// The sessions of the program have ended.
+    Bye(Bye),
+    /// A message of a type that this version does not know.
+    Unknown,
+}
+
+/// What a program connects for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Its calls are those of `todo_write`.
+    Tool,
+    /// Its calls are questions to the user, of Claude Code, Codex or opencode.
+    Permission,
+    /// Its calls ask what to tell the agent.
+    Note,
+    /// It lives in the agent, whose sessions it reports: its calls are lists of the agent's own plan tool.
+    Plan,
+    /// Its calls ask who is here.
+    Check,
+    /// One that this version does not know.
+    #[serde(other)]
+    Unknown,
+}
+
+/// Identifies a program.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Hello {
+    /// The version of the protocol.
+    pub protocol: u32,
+    /// What the program connects for.
+    pub roles: Vec<Role>,
+    /// A random name, the same in each connection of the program.
+    pub id: String,
+    /// The program's version.
+    pub version: Option<String>,
+    /// The agent, as it calls itself.
+    pub client: Option<String>,
+    /// The agent's version.
+    pub client_version: Option<String>,
+    /// The folder in which the agent works.
+    pub project: Option<String>,
+    /// The root of its project. A door finds it; what a program says of it is ignored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
+    /// The program's process id.
+    pub process: Option<u32>,
+    /// The id of the process that started it.
+    pub parent: Option<u32>,
+    /// The namespace of these ids, as `/proc/self/ns/pid` names it.
+    pub pid_domain: Option<String>,
+    /// The start of the program in milliseconds since the epoch.
+    pub started: Option<u64>,
+    /// The time of this message by the program's clock.
+    pub now: Option<u64>,
+    /// The time of the first call that did not reach Emacs since the last connection.
+    pub lost: Option<u64>,
+    /// The folder of Claude Code, if it is not the usual one.
+    pub claude_folder: Option<String>,
+    /// The folder of Codex, if it is not the usual one.
+    pub codex_folder: Option<String>,
+}
+
+/// A call, which gets one answer.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Call {
+    /// Its number in this connection.
+    pub call: u64,
+    /// A random id, the same if the program sends the call again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<String>,
+    /// The role in which the program makes it; needed if the program has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+    /// The time in milliseconds after which the program does not take the answer.
+    pub until: Option<u64>,
+    /// When the program got it from the agent, in milliseconds since the epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<u64>,
+    /// The id of the agent's session.
+    pub session: Option<String>,
+    /// How the program knows the session: `process`, `call`, `environment` or `event`.
+    pub source: Option<String>,
+    /// The id of the agent's tool call, which its transcript has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The id of the subagent that calls.
+    pub subagent: Option<String>,
+    /// The subagent's task, in a few words.
+    pub task: Option<String>,
+    /// The connection by which another program of the agent announced the call, and said its session. A door
+    /// finds it; what a program says of it is ignored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<NonZero<u64>>,
+    /// The input, JSON as it came.
+    pub arguments: Option<Box<RawValue>>,
+}
+
+/// Withdraws a call.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Cancel {
+    /// The number of the call.
+    pub call: u64,
+}
+
+/// What the agent of a session does, as its process says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionActivity {
+    /// The id of the agent's session.
+    pub session: String,
+    /// The id of the subagent, if it is not the main agent.
+    pub subagent: Option<String>,
+    /// `working`, `waiting`, `idle`, `failed`, `suspended`, `unknown`, or `serving`: no more is known than that the
+    /// program serves the session.
+    pub activity: String,
+    /// What it waits for, or why it failed.
+    pub reason: Option<String>,
+    /// The title of the session, if the agent has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+/// The end of the program's sessions.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Bye {
+    /// Whether the agent was killed.
+    pub killed: bool,
+}
+
+/// A message of Emacs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Reply {
+    /// Takes a `hello`.
+    Welcome(Welcome),
+    /// Answers a call.
+    Answer(Answer),
+    /// Says why the connection is closed next.
+    Refused(Refused),
+    /// Says that there is something to tell the agent of a session.
+    Tell(Tell),
+    /// A message of a type that this version does not know.
+    #[serde(other)]
+    Unknown,
+}
+
+/// Identifies Emacs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Welcome {
+    /// The version of the protocol.
+    pub protocol: u32,
+    /// The version of todo-write.
+    pub version: String,
+    /// The version of Emacs.
+    pub emacs: Option<String>,
+    /// The process id of Emacs.
+    pub process: Option<u32>,
+}
+
+/// The answer to a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The number of the call.
+    pub call: u64,
+    /// Whether it succeeded.
+    pub ok: bool,
+    /// Text for the agent.
+    #[serde(default)]
+    pub text: String,
+    /// What the user decided, for the role `permission`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
+}
+
+/// The user's answer to a question of Claude Code, Codex or opencode.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    /// Yes or no.
+    pub behavior: Behavior,
+    /// The number of the suggestion that is allowed always.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<usize>,
+    /// The mode that follows a plan: `default`, `acceptEdits` or `auto`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// The plan as the user edited it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
+    /// A text for each question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<BTreeMap<String, String>>,
+    /// The same with each chosen answer by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choices: Option<BTreeMap<String, Vec<String>>>,
+    /// What the user says to a refusal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Whether a no ends the agent's turn.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupt: bool,
+}
+
+/// Yes or no.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum Behavior {
+    Allow,
+    Deny,
+}
+
+/// A session whose program may ask what to tell its agent.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Tell {
+    /// Its id.
+    pub session: String,
+}
+
+/// Why a connection is closed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Refused {
+    /// A sentence for the agent.
+    pub text: String,
+}
+
+#[derive(Deserialize)]
+struct Type {
+    r#type: String,
+    #[serde(default)]
+    protocol: Option<u32>,
+}
+
+impl Message {
+    /// Parses a line.
+    ///
+    /// # Errors
+    /// An error of the JSON, or of a field that is missing or has the wrong type.
+    pub fn parse(line: &str) -> serde_json::Result<Message> {
+        let Type { r#type, protocol } = serde_json::from_str(line)?;
+        Ok(match r#type.as_str() {
+            // Another version may have other fields.
+            "hello" if protocol.is_some_and(|protocol| protocol != PROTOCOL) => {
+                let protocol = protocol.unwrap_or_default();
+                Message::Hello(Box::new(Hello { protocol, ..Hello::default() }))
+            }
+            "hello" => Message::Hello(serde_json::from_str(line)?),
+            "call" => Message::Call(serde_json::from_str(line)?),
+            "cancel" => Message::Cancel(serde_json::from_str(line)?),
+            "activity" => Message::Activity(serde_json::from_str(line)?),
+            "bye" => Message::Bye(serde_json::from_str(line)?),
+            _ => Message::Unknown,
+        })
+    }
+}
+
+/// An internally tagged enum cannot hold JSON as it came, so `arguments` would be lost.
+impl<'de> Deserialize<'de> for Message {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Message, D::Error> {
+        let line = Box::<RawValue>::deserialize(deserializer)?;
+        Message::parse(line.get()).map_err(de::Error::custom)
+    }
+}
+
+/// A message as a line.
+///
+/// # Errors
+/// None for the messages of this module.
+pub fn line(message: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_the_same_on_both_sides_with_its_arguments_as_they_came() {
+        let given = r#"{"type":"call","call":7,"role":"tool","until":9,"session":"s","source":null,"subagent":null,"task":null,"arguments":{ "a":1.50,"a":1e400 }}"#;
+        let message = Message::parse(given).unwrap();
+        assert_eq!(serde_json::to_string(&message).unwrap(), given);
+        let nested: Vec<Message> = serde_json::from_str(&format!("[{given}]")).unwrap();
+        assert_eq!(serde_json::to_string(&nested[0]).unwrap(), given);
+    }
+
+    #[test]
+    fn a_hello_of_another_version_is_one_whatever_its_fields_are() {
+        for line in
+            [r#"{"type":"hello","protocol":3,"roles":7}"#, r#"{"type":"hello","protocol":1,"role":"tool"}"#]
+        {
+            let Message::Hello(hello) = Message::parse(line).unwrap() else { panic!("{line}") };
+            assert_ne!(hello.protocol, PROTOCOL);
+        }
+    }
+}
