@@ -256,7 +256,7 @@ YARDSTICK uses THEIRS percent of a core; BUDGET is the allowed ratio."
     (bench-typing--follow-rows idle)
     (if (getenv "BENCH_MCP")
         (bench-typing--mcp-rows idle)
-      (bench-note "skipped: no todo-write-mcp (make mcp builds it)")))
+      (bench-note "skipped: no todo-write-mcp (make agents builds it)")))
   (kill-emacs 0))
 
 (provide 'bench-typing)

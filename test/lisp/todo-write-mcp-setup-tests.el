@@ -6,7 +6,7 @@
 ;;; Commentary:
 
 ;; These tests check the page of `todo-write-mcp-setup', with the genuine program, and
-;; what the doctor reports of it.  mcp/tests/setup.rs checks what the program does for
+;; what the doctor reports of it.  agents/test/setup.rs checks what the program does for
 ;; each agent; test/hosts/mcp.sh sets genuine agents up.
 
 ;;; Code:
