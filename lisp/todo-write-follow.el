@@ -86,7 +86,7 @@ are read in the minibuffer.  Then the machine is connected first; see
     (setq todo-write-follow--stopped
           (delete (todo-write-follow--name file) todo-write-follow--stopped))
     (when-let* ((session (todo-write-follow--find file)))
-      ;; It may be silent because nobody had asked for it.
+      ;; It may be silent because the user had not asked for it.
       (unless (member (todo-write-follow--session-thread session) (todo-write-threads-loaded))
         (todo-write-follow--remove session t)))
     (let ((session (todo-write-follow--begin file t)))
@@ -246,7 +246,7 @@ Another Emacs does if that has the socket."
     (todo-write-follow--send-homes)))
 
 (defun todo-write-follow--unasked ()
-  "Return the sessions of this machine that nobody asked for."
+  "Return the sessions of this machine that the user did not ask for."
   (seq-remove (lambda (session)
                 (or (todo-write-follow--session-asked session)
                     (todo-write-machines-of (todo-write-follow--session-file session))))
@@ -494,7 +494,7 @@ rest."
   (< (- (float-time) time) (or todo-write-follow-quiet 600)))
 
 (defun todo-write-follow--ended-p (session)
-  "Return non-nil if SESSION, for which nobody asked, was read and lives no more."
+  "Return non-nil if SESSION, not asked for, was read and lives no more."
   (let ((thread (todo-write-follow--session-thread session))
         (grew (todo-write-follow--session-grew session)))
     (not (or (todo-write-follow--session-asked session)

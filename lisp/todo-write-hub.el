@@ -53,7 +53,7 @@ It says every few seconds that it lives.")
   "The timer that sends the program what it did not take at once, or nil.")
 
 (defvar todo-write-hub--deaths nil
-  "When programs died that nobody ended, floats, the last one first.")
+  "When programs died by themselves, floats, the last one first.")
 
 (defun todo-write-hub-live-p ()
   "Return non-nil if the program runs."
@@ -136,7 +136,8 @@ told."
           (1 (run-with-timer 10 nil #'todo-write-hub--start-again))
           (_ (display-warning
               'todo-write
-              (concat "The program todo-write-mcp has ended three times, so that no agents are followed.  "
+              (concat "The program todo-write-mcp has ended three times, "
+                      "so that no agents are followed.  "
                       (todo-write-hub--last-error)
                       (make-text-button (copy-sequence "[Start it again]") nil
                                         'action (lambda (_) (todo-write-hub--start-again)))))))))))

@@ -205,13 +205,16 @@ Otherwise, put the program for that machine from the release, or one built there
              (with-syntax-table emacs-lisp-mode-syntax-table
                (cl-loop while (re-search-forward
                                ;; An argument that switches it off does not count.
-                               "(todo-write-\\(?:agents\\|follow\\|mcp\\)-mode\\_>[ \t\n]*[^-0 \t\n]" nil t)
+                               (concat "(todo-write-\\(?:agents\\|follow\\|mcp\\)-mode\\_>"
+                                       "[ \t\n]*[^-0 \t\n]")
+                               nil t)
                         thereis (not (nth 8 (syntax-ppss)))))))))
 
 (defun todo-write-mcp-setup--insert-later ()
   "Insert whether this Emacs and its later sessions can be reached."
   (insert (propertize "This Emacs" 'face 'bold)
-          "\nAgents reach it while `todo-write-agents-mode' is on; M-x todo-write-doctor checks it.\n")
+          "\nAgents reach it while `todo-write-agents-mode' is on; "
+          "M-x todo-write-doctor checks it.\n")
   (unless (or (null user-init-file) (todo-write-mcp-setup-kept-p))
     (insert "\nFor later sessions, put (todo-write-agents-mode) into your init file.\n\n")
     (todo-write-mcp-setup--button "Keep it on in later sessions"
@@ -251,7 +254,8 @@ Return the line that the program prints."
              (concat remedy " connects your agent and switches it on; if your agent is connected, "
                      "M-x todo-write-agents-mode")))
       ((eq (todo-write-socket-state) 'client)
-       (list 'note (format "MCP: another Emacs%s serves and follows agents; this one takes over when that ends"
+       (list 'note (format (concat "MCP: another Emacs%s serves and follows agents; "
+                                   "this one takes over when that ends")
                            (if-let* ((pid (todo-write-socket-first-pid)))
                                (format ", process %d" pid) ""))
              "Quit the other Emacs, or switch its todo-write-agents-mode off"))

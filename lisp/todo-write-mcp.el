@@ -138,11 +138,7 @@ It is that of a tool of the agent's own, which passes no result on."
   "Return the program that lives in the agent and said the session of CALL, or nil.
 PROGRAM, which the agent started without telling its session, made CALL."
   (when-let* ((by (plist-get call :by)))
-    (seq-find (lambda (other)
-                (and (eql by (todo-write-socket-program-id other))
-                     (equal (todo-write-socket-program-remote program) (todo-write-socket-program-remote other))
-                     (todo-write-socket-live-p other)))
-              todo-write-socket-programs)))
+    (todo-write-socket-connected by (todo-write-socket-program-remote program))))
 
 ;;; The session
 
@@ -330,7 +326,8 @@ Stop looking if no program serves a session."
      ;; A program that reports what its agent does needs no guess.
      ((and (null ended) (todo-write-socket-program-reports-activity program)))
      ((null ended)
-      (pcase-dolist (`(,thread . ,time) (copy-sequence (todo-write-socket-program-sessions program)))
+      (pcase-dolist (`(,thread . ,time)
+                     (copy-sequence (todo-write-socket-program-sessions program)))
         (let ((quiet (- (float-time) time)))
           (cond
            ((> quiet todo-write-mcp-quiet)

@@ -161,9 +161,9 @@ MACHINE is nil for this one."
     (pcase (plist-get message :type)
       ;; A message of a machine may wait while its connection is lost.
       ((guard (not (or (null machine) (todo-write-socket-reached-p machine)))))
-      ('hello (let ((program (todo-write-socket--make-program :id id :remote machine :hello message)))
-                (push program todo-write-socket-programs)
-                (todo-write-socket--pass program message)))
+      ('hello (push (todo-write-socket--make-program :id id :remote machine :hello message)
+                    todo-write-socket-programs)
+              (todo-write-socket--pass (car todo-write-socket-programs) message))
       ('state (todo-write-socket--show-state message))
       ('outdated
        (let ((reason (concat (and machine (format "on %s " machine))
@@ -172,14 +172,19 @@ MACHINE is nil for this one."
          (todo-write-socket--show-once
           "An agent's todo-write-mcp %s; run M-x todo-write-mcp-setup again" reason)))
       (type
-       (when-let* ((program (seq-find (lambda (program)
-                                        (and (eql id (todo-write-socket-program-id program))
-                                             (equal machine (todo-write-socket-program-remote program))
-                                             (todo-write-socket-live-p program)))
-                                      todo-write-socket-programs)))
+       (when-let* ((program (todo-write-socket-connected id machine)))
          (if (eq type 'closed)
              (todo-write-socket--close program)
            (todo-write-socket--pass program message)))))))
+
+(defun todo-write-socket-connected (id machine)
+  "Return the program of the open connection number ID of MACHINE, or nil.
+MACHINE is a name, or nil for this one."
+  (seq-find (lambda (program)
+              (and (eql id (todo-write-socket-program-id program))
+                   (equal machine (todo-write-socket-program-remote program))
+                   (todo-write-socket-live-p program)))
+            todo-write-socket-programs))
 
 (defun todo-write-socket--close (program)
   "Note that the connection of PROGRAM has closed, and tell its roles.
@@ -236,7 +241,7 @@ nil.  Return nil if the connection has closed."
   (when (eq (plist-get message :type) 'call)
     (todo-write-socket-answer
      program message t (format "Emacs %s, process %d, answers with todo-write %s."
-                                  emacs-version (emacs-pid) todo-write-version))))
+                               emacs-version (emacs-pid) todo-write-version))))
 
 (defun todo-write-socket-each (function list)
   "Call FUNCTION with each element of LIST, in slices of 8 ms.

@@ -262,11 +262,12 @@ fn hub_choose<'e>(env: &'e Env, machine: Value<'e>, project: Value<'e>) -> Resul
 
 /// Read and apply what the program sent, for at most 8 ms; return the news.  It rings again for the rest.
 ///
-/// The value is a list of plists, oldest first.  What happened at a socket has a `:type', see below.  Else, `:kind' is one of
+/// The value is a list of plists, oldest first.  What happened at a socket has a `:type', see below.  Else,
+/// `:kind' is one of
 /// - `read': the transcript of `:session' was read up to its end.  `:thread' is the key of its thread or
 ///   nil; `:grew' when its file grew, in seconds; `:skipped' the number of bytes skipped because a line or a
-///   file was too long; `:updates' a list of plists `:thread :outcome', one for each thread with new events, whose `:outcome' is nil if its list did not change;
-///   `:warnings' strings for the user.
+///   file was too long; `:updates' a list of plists `:thread :outcome', one for each thread with new events,
+///   whose `:outcome' is nil if its list did not change; `:warnings' strings for the user.
 /// - `progress': a part of it was read, `:percent' of its file, or nil if that is unknown; `:thread' is as
 ///   above.
 /// - `ready': it and the process files of its home were read.
@@ -280,16 +281,16 @@ fn hub_choose<'e>(env: &'e Env, machine: Value<'e>, project: Value<'e>) -> Resul
 /// - `found': `:files' are the sessions in the searched folders, newest first, plists `:file :time
 ///   :begun'; `:skipped' are the names of files that are not text.
 /// - `choices': `:choices' are plists `:file :time :ofProject :description' of round `:round', newest
-///   first; see `todo-write-transcript-describe'.
+///   first.  `:description' is a plist `:host :folder :title', the last two strings or nil.
 /// - `connection': that to `:machine' was made, to a program of `:version' with a `:note' for the user or
 ///   nil, or it was lost for `:reason', a string; `:missing' if the program was not found there.
 /// - `stuck': the folder `:root' has not answered for ten seconds, or does again if `:over'.
 /// - `broken': what read the folder `:root' failed, which is a defect; `:root' is "" if a message was
 ///   lost.
-///
-/// The `:changes' of `read', `processes', `ready', `quiet', `silent' and `connection' are what became of that, a list of
-/// plists as from `todo-write-dyn--set-activity'.
 /// - `refused': the program cannot serve this Emacs, for `:reason'.
+///
+/// The `:changes' of `read', `processes', `ready', `quiet', `silent' and `connection' are what became of
+/// that, a list of plists as from `todo-write-dyn--set-activity'.
 ///
 /// `:type' is one of
 /// - `hello', `call', `cancel', `activity' and `bye': the program of `:connection', a number, said that.

@@ -57,7 +57,8 @@ impl From<Given> for Connection {
 /// names of its files begin with; `:command', a list of the program, an absolute name, and its arguments;
 /// `:environment', a list like `process-environment', with all that the program gets; `:id', a string
 /// that no other Emacs has, and `:who', this Emacs for a person; `:homes', a list of vectors [AGENT
-/// FOLDER] in place of the usual folders there, or nil; `:door', nil or what programs there are told of this Emacs, a plist `:version :emacs :process'.
+/// FOLDER] in place of the usual folders there, or nil; `:door', nil or what programs there are told of this
+/// Emacs, a plist `:version :emacs :process'.
 #[defun]
 fn hub_connect<'e>(env: &'e Env, machine: Value<'e>) -> Result<Value<'e>> {
     border(env, || {

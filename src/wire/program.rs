@@ -58,7 +58,7 @@ pub enum Command {
     Set(Settings),
     /// The folders of agents, `None` for the usual ones, and whether they are searched for live sessions.
     Homes(Option<Vec<(Agent, PathBuf)>>, bool),
-    /// Follows the session in a file, from its beginning. One that nobody looks at, as of `claude -p`, and that the
+    /// Follows the session in a file, from its beginning. One that no user looks at, as of `claude -p`, and that the
     /// user has not asked for is silent until it has a list.
     Follow {
         /// The session.

@@ -15,7 +15,7 @@ pub(super) type Listed = (Vec<Found>, Vec<PathBuf>);
 #[derive(Debug)]
 pub(super) struct Answers {
     queue: Arc<Queue>,
-    /// Held only for a moment, since the queue lets nobody wait who adds an answer.
+    /// Held only for a moment: the queue takes an answer at once.
     state: Mutex<State>,
 }
 

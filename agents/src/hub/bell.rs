@@ -60,7 +60,7 @@ impl Bell {
         self.changed.notify_one();
     }
 
-    /// Writes a byte to `output` for each ring. Returns when nobody listens any more.
+    /// Writes a byte to `output` for each ring.
     ///
     /// # Errors
     /// The error of `output`.

@@ -136,7 +136,7 @@ impl Hub {
     }
 
     /// Follows the session in `path` from its beginning, by a number that no other one has. `is_asked`: the user
-    /// asked for it, so that it is reported although nobody looks at it.
+    /// asked for it, so that it is reported also without a list.
     pub fn follow(&self, id: SessionId, path: &Path, is_asked: bool) {
         let mut table = self.inner.table();
         let root = table.root_of(path);

@@ -414,7 +414,7 @@ fn is_greeting(line: &[u8]) -> Result<bool, String> {
     }
 }
 
-/// Writes commands until the connection is over, or nobody reads them, whose output and errors tell why.
+/// Writes commands until the connection is over. What the process printed tells why.
 fn write(mut input: ChildStdin, commands: &Receiver<Vec<u8>>, unsent: &Mutex<usize>) {
     for command in commands {
         if input.write_all(&command).is_err() {

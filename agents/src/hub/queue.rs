@@ -139,7 +139,7 @@ impl Queue {
         self.lock().ring();
     }
 
-    /// Lets nobody wait any more.
+    /// Ends all waits.
     pub(super) fn close(&self) {
         self.lock().bell = None;
         self.room.notify_all();

@@ -128,8 +128,8 @@ impl<W: Write> Output<W> {
         write().map_err(|error: io::Error| error.to_string())
     }
 
-    /// Writes a report. All of them are short, since pieces are cut where they are read and tables are bounded; and
-    /// names in them are text but those that nobody on the other side could have asked for.
+    /// Writes a report. All of them are short, since pieces are cut where they are read and tables are bounded; a
+    /// name that is not text cannot be sent.
     fn report(&mut self, report: Report) -> Result<(), String> {
         let is_urgent = !matches!(report, Report::Hub(Message::Events(..)) | Report::Pulse);
         match serde_json::to_vec(&report) {

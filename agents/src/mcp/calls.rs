@@ -78,7 +78,7 @@ impl Calls {
         Calls { emacs, roots, claude: None, last_activity: None, subagents: Vec::new() }
     }
 
-    /// Answers the calls in QUEUE until the first that is none. Between them, it reconnects whenever Emacs
+    /// Answers the calls in QUEUE until the first `None`. Between them, it reconnects whenever Emacs
     /// comes back, and reports what the agent does.
     pub fn run(mut self, queue: &Receiver<Option<ToolCall>>) {
         let mut next = Instant::now() + PAUSE;
