@@ -274,9 +274,7 @@ MORE are further fields."
       (should-error (todo-write-follow (concat "/ssh:one:" file "x")) :type 'todo-write-input-error)
       (should-error (todo-write-follow "/ssh:nowhere:/x") :type 'user-error))))
 
-;; It hung once beside a build, and nobody knows why yet.
 (ert-deftest todo-write-connect-a-session-that-the-user-stops-stays-stopped ()
-  :tags '(:thorough)
   (todo-write-connect-tests--with
     (let ((file (expand-file-name (todo-write-connect-tests--session "one") hosts))
           (other (expand-file-name "one/.claude/projects/-home-user-bakery/t.jsonl" hosts)))

@@ -176,10 +176,12 @@ impl Link {
     }
 
     pub(super) fn follow(&self, session: SessionId, file: PathBuf, is_asked: bool) {
-        self.tell(&Command::Follow { session, file: file.clone(), is_asked });
         let mut state = self.lock();
         state.new.insert(session, (file.clone(), is_asked));
-        state.sessions.insert(session, (file, is_asked));
+        state.sessions.insert(session, (file.clone(), is_asked));
+        drop(state);
+        // Told last: the machine may answer at once, and events of an unknown session are dropped.
+        self.tell(&Command::Follow { session, file, is_asked });
     }
 
     /// Ends following a session; returns false if it is not on this machine.
