@@ -15,9 +15,6 @@ use crate::named::sparse;
 /// The largest number of changes of a thread that are known to be new. Older ones count as reviewed.
 const MOST_CHANGES: usize = 3_000;
 
-/// Names a change: the number of its observation, and the place of the file among its files, from 0.
-pub type ChangeId = (u64, u64);
-
 /// The names of files, each with the number of the observation up to which it is reviewed, or 0.
 pub type Marks = BTreeMap<String, u64>;
 
@@ -25,7 +22,7 @@ pub type Marks = BTreeMap<String, u64>;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Changes {
-    number: u64,
+    pub number: u64,
     /// Whether they were made before the time since which changes count as unseen.
     is_early: bool,
     turn: usize,
@@ -38,8 +35,6 @@ pub(crate) struct Changes {
 /// A change of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known<'r> {
-    /// Its name.
-    pub id: ChangeId,
     pub of: &'r Changes,
     /// The file, without its patch.
     pub file: &'r FileEntry,
@@ -48,8 +43,7 @@ pub(crate) struct Known<'r> {
 impl Changes {
     /// Each of them. A file without a name cannot be reviewed.
     fn each(&self) -> impl Iterator<Item = Known<'_>> {
-        let named = (0..).zip(&self.files).filter(|(_, file)| !file.path.is_empty());
-        named.map(|(place, file)| Known { id: (self.number, place), of: self, file })
+        self.files.iter().filter(|file| !file.path.is_empty()).map(|file| Known { of: self, file })
     }
 }
 
@@ -108,7 +102,7 @@ impl Review {
     }
 
     fn is_new(&self, change: &Known<'_>) -> bool {
-        change.id.0 > self.until(&change.file.path)
+        change.of.number > self.until(&change.file.path)
     }
 
     /// The number up to which a file is reviewed.
@@ -159,7 +153,7 @@ impl Review {
     }
 
     fn last(&self, of: Scope<'_>) -> u64 {
-        self.known(of).map(|change| change.id.0).max().unwrap_or_default()
+        self.known(of).map(|change| change.of.number).max().unwrap_or_default()
     }
 
     /// The marks by which the files of changes are reviewed up to the last of these, or each file is new again from
@@ -168,7 +162,7 @@ impl Review {
         let (mut marks, mut count) = (Marks::new(), 0);
         let last = self.last(of);
         for change in self.known(of).filter(|change| self.is_new(change) == reviewed) {
-            let until = if reviewed { last } else { change.id.0.saturating_sub(1) };
+            let until = if reviewed { last } else { change.of.number.saturating_sub(1) };
             marks.entry(change.file.path.clone()).or_insert(until);
             count += 1;
         }
@@ -216,7 +210,7 @@ impl Scope<'_> {
 
     fn has(&self, change: &Known<'_>) -> bool {
         let (first, last) = self.numbers;
-        (first..=last).contains(&change.id.0)
+        (first..=last).contains(&change.of.number)
             && self.part.has(&change.of.items)
             && self.turn.is_none_or(|turn| turn == change.of.turn)
             && self.path.is_none_or(|path| path == change.file.path)
@@ -286,8 +280,12 @@ mod tests {
             Act::Mark { item, numbers, reviewed } => {
                 let part = item.as_deref().map_or(Part::Whole, Part::Item);
                 let of = Scope { part, numbers, ..Scope::WHOLE };
-                let names =
-                    |changes: Vec<Known<'_>>| changes.iter().map(|change| change.id).collect::<Vec<_>>();
+                let names = |changes: Vec<Known<'_>>| {
+                    changes
+                        .iter()
+                        .map(|change| (change.of.number, change.file.path.clone()))
+                        .collect::<Vec<_>>()
+                };
                 let mut new = names(review.fresh(Scope::WHOLE).collect());
                 let shown = names(review.shown(of, false).map(|(change, _)| change).collect());
                 review.mark(&review.marking(of, reviewed).0);

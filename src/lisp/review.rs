@@ -3,7 +3,6 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Instant;
 
 use emacs::{Env, Result, Value, defun};
@@ -15,9 +14,8 @@ use super::work::{PartId, ShownWork, work_recorded};
 use super::{border, now, serialized, with_module};
 use crate::events::Millis;
 use crate::events::comments::{Comment, Telling};
-use crate::events::marks::{ChangeId, Known, Marks, Scope, Unseen};
-use crate::events::observation::Observation;
-use crate::events::review::{FileChanged, LARGEST_FILE, Net, NotComposed, net};
+use crate::events::marks::{Known, Marks, Scope, Unseen};
+use crate::events::review::{LARGEST_FILE, Net, NotComposed, net};
 use crate::events::work::Part;
 use crate::file;
 use crate::text::path::has_method;
@@ -235,7 +233,6 @@ struct ShownFile {
 struct Chosen {
     /// The maximum number of files.
     limit: usize,
-    wanted: HashSet<ChangeId>,
     /// Their files, in the order of the first change.
     files: Vec<ChosenFile>,
     /// The places of the files, and of those beyond the limit.
@@ -245,6 +242,8 @@ struct Chosen {
 #[derive(Default)]
 struct ChosenFile {
     path: String,
+    /// The numbers of the observations with the changes.
+    numbers: BTreeSet<u64>,
     /// The number of the last observation with a new change.
     until: Option<u64>,
     /// The ids of the items in progress at the changes.
@@ -259,30 +258,39 @@ impl Chosen {
             self.files.push(ChosenFile { path: path.clone(), ..ChosenFile::default() });
         }
         let Some(file) = self.files.get_mut(place) else { return };
-        self.wanted.insert(change.id);
+        file.numbers.insert(change.of.number);
         file.items.extend(change.of.items.iter().cloned());
         if is_new {
-            file.until = Some(change.id.0);
+            file.until = Some(change.of.number);
         }
     }
 }
 
 /// The net difference of each file.
 fn net_files(env: &Env, thread: &Key, chosen: Chosen, project: &str) -> Result<Vec<ShownFile>> {
-    let Chosen { wanted, files, mut places, .. } = chosen;
-    if files.is_empty() {
+    let Chosen { files, places, .. } = chosen;
+    let Some(first) = files.iter().filter_map(|file| file.numbers.first()).min() else {
         return Ok(Vec::new());
+    };
+    let all = work_recorded(env, thread, Part::Whole, *first..u64::MAX)?;
+    let mut changes = vec![Vec::new(); files.len()];
+    for (one, file) in all.iter().flat_map(|one| one.payload.files().iter().map(move |file| (one, file))) {
+        let place = places.get(&file.path).copied();
+        if let Some((place, of_file)) = place.and_then(|place| Some((place, changes.get_mut(place)?)))
+            && files[place].numbers.contains(&one.number)
+        {
+            of_file.push(file.clone());
+        }
     }
-    places.retain(|_, place| *place < files.len());
-    let first = wanted.iter().map(|(number, _)| *number).min().unwrap_or(0);
-    let changes = changes_of(places, &wanted, &work_recorded(env, thread, Part::Whole, first..u64::MAX)?);
     let (count, begun) = (files.len(), Instant::now());
     let shown = files.into_iter().zip(changes).enumerate().map(|(done, (file, changes))| {
-        let ChosenFile { path, until, items } = file;
+        let ChosenFile { path, until, items, .. } = file;
         let at = Path::new(project).join(&path);
         // `C-g' ends it here.
         env.call(say_wait, (begun.elapsed().as_secs_f64(), done * 100 / count))?;
-        let (reason, patch) = match net_of(&at, &path, project, &changes) {
+        let text = text_of(&at, &path, project);
+        let now = text.as_ref().map(Option::as_deref).map_err(|reason| *reason);
+        let (reason, patch) = match net(&path, project, now, &changes) {
             Net::Nothing => (None, String::new()),
             Net::Difference(patch) => (None, patch),
             Net::Patches(reason, patch) => (Some(reason.as_str()), patch),
@@ -290,32 +298,6 @@ fn net_files(env: &Env, thread: &Key, chosen: Chosen, project: &str) -> Result<V
         Ok(ShownFile { path, patch, reason, until, items: items.into_iter().collect() })
     });
     shown.collect()
-}
-
-/// For each file, at its place, the changes from the first of those wanted on.
-fn changes_of(
-    places: HashMap<String, usize>,
-    wanted: &HashSet<ChangeId>,
-    all: &[Arc<Observation>],
-) -> Vec<Vec<FileChanged>> {
-    let mut changes = vec![Vec::new(); places.len()];
-    for one in all {
-        for (n, file) in (0..).zip(one.payload.files()) {
-            let Some(of_file) = places.get(&file.path).and_then(|place| changes.get_mut(*place)) else {
-                continue;
-            };
-            let is_wanted = wanted.contains(&(one.number, n));
-            if is_wanted || !of_file.is_empty() {
-                of_file.push(FileChanged { stays: !is_wanted, file: file.clone() });
-            }
-        }
-    }
-    changes
-}
-
-fn net_of(path: &Path, name: &str, project: &str, changes: &[FileChanged]) -> Net {
-    let text = text_of(path, name, project);
-    net(name, project, text.as_ref().map(Option::as_deref).map_err(|reason| *reason), changes)
 }
 
 /// The text of a file as it is now; none if it does not exist.

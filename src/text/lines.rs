@@ -89,8 +89,8 @@ pub(crate) struct WholeHunk<'t> {
     pub added: u64,
     /// The number of lines removed.
     pub removed: u64,
-    /// The places of its first line in the old text and in the new one, from 0.
-    pub places: [usize; 2],
+    /// The place of its first line in the new text, from 0.
+    pub place: usize,
 }
 
 /// The hunks of a unified difference, and the number of those left out because their lines do not match
@@ -114,8 +114,7 @@ pub(crate) fn whole_hunks(text: &str) -> (Vec<WholeHunk<'_>>, usize) {
 
 fn whole_hunk(text: &str) -> Option<WholeHunk<'_>> {
     let mut lines = text.split_terminator('\n');
-    let [(old_place, mut old), (new_place, mut new)] = ranges(lines.next()?)?;
-    let places = [old_place, new_place];
+    let [(_, mut old), (place, mut new)] = ranges(lines.next()?)?;
     let (mut added, mut removed) = (0, 0);
     for line in lines {
         match line.as_bytes().first() {
@@ -127,7 +126,7 @@ fn whole_hunk(text: &str) -> Option<WholeHunk<'_>> {
             Some(_) => return None,
         }
     }
-    (old == 0 && new == 0).then_some(WholeHunk { text, added, removed, places })
+    (old == 0 && new == 0).then_some(WholeHunk { text, added, removed, place })
 }
 
 /// The places of the first old and new line, from 0, and their numbers in `@@ -1,2 +3,4 @@`.

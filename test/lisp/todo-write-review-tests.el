@@ -181,7 +181,7 @@
       (should (string-search "-six\n+6\n" patch))
       (should-not (string-search "mine" (replace-regexp-in-string "^ .*" "" patch))))
     (todo-write-review-tests--put "f" "one\ntwo\nthree\nfour\nfive\nVI\nseven\n")
-    (should (string-prefix-p "# Not composed: another hand changed the same lines\ndiff --git a/f b/f"
+    (should (string-prefix-p "# Not composed: another change touches the same lines\ndiff --git a/f b/f"
                              (todo-write-review-patch "a")))
     (todo-write-review-tests--put "f" "one\0\n")
     (should (string-prefix-p "# Not composed: the file is binary or not UTF-8\n"

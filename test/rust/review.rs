@@ -3,23 +3,22 @@
 use proptest::prelude::*;
 use todo_write::events::patch::{ChangedFile, complete};
 use todo_write::events::payload::FileEntry;
-use todo_write::events::review::{FileChanged, Net, NotComposed, net, take_back};
+use todo_write::events::review::{Net, NotComposed, net, take_back};
 
 /// The change from one text to another, as it is recorded.
-fn change(old: Option<&str>, new: Option<&str>) -> FileChanged {
+fn change(old: Option<&str>, new: Option<&str>) -> FileEntry {
     let file = ChangedFile::between("/p/a", old, new);
-    let file = FileEntry {
+    FileEntry {
         created: file.change.created,
         deleted: file.change.deleted,
         added: file.added,
         removed: file.removed,
         patch: Some(complete("/p/a", "/p", file.change, &file.hunks)),
         ..FileEntry::default()
-    };
-    FileChanged { stays: false, file }
+    }
 }
 
-fn changes(texts: &[Option<String>]) -> Vec<FileChanged> {
+fn changes(texts: &[Option<String>]) -> Vec<FileEntry> {
     texts.windows(2).map(|pair| change(pair[0].as_deref(), pair[1].as_deref())).collect()
 }
 
@@ -32,11 +31,8 @@ proptest! {
 
     #[test]
     fn taking_back_what_was_done_gives_the_text_before(texts in prop::collection::vec(a_text(), 1..6)) {
-        // A deleted empty file has no line that tells of it.
-        let is_empty = |text: &Option<String>| text.as_deref() == Some("");
-        prop_assume!(!texts.windows(2).any(|pair| is_empty(&pair[0]) && pair[1].is_none()));
         let all = changes(&texts);
-        let done: Vec<FileChanged> = all
+        let done: Vec<FileEntry> = all
             .into_iter()
             .zip(texts.windows(2))
             .filter(|(_, pair)| pair[0] != pair[1])
@@ -47,7 +43,7 @@ proptest! {
         match net("/p/a", "/p", Ok(now), &done) {
             Net::Nothing => prop_assert_eq!(&texts[0], &texts[texts.len() - 1]),
             Net::Difference(patch) => {
-                prop_assert_eq!(patch, change(texts[0].as_deref(), now).file.patch.unwrap_or_default());
+                prop_assert_eq!(patch, change(texts[0].as_deref(), now).patch.unwrap_or_default());
             }
             Net::Patches(reason, _) => prop_assert!(false, "{reason}"),
         }
@@ -68,7 +64,7 @@ proptest! {
             lines.splice(from..to, (0..*come).map(|line| format!("new {n} {line}\n")));
             texts.push(Some(lines.concat()));
         }
-        let done: Vec<FileChanged> = changes(&texts).into_iter().filter(|change| change.file.added + change.file.removed > 0).collect();
+        let done: Vec<FileEntry> = changes(&texts).into_iter().filter(|change| change.added + change.removed > 0).collect();
         let at = at % (lines.len() + 1);
         lines.insert(at, "another hand\n".to_owned());
         match take_back(Some(&lines.concat()), &done) {
@@ -77,20 +73,20 @@ proptest! {
                 prop_assert_eq!(text.replace("another hand\n", ""), before.concat());
                 prop_assert!(text.contains("another hand\n"));
             }
-            Err(reason) => prop_assert!(matches!(reason, NotComposed::OtherHand | NotComposed::Ambiguous)),
+            Err(reason) => prop_assert!(matches!(reason, NotComposed::Touched)),
         }
     }
 
     #[test]
     fn any_patch_is_taken_back_or_refused(now in ".{0,60}", patch in "(@@ -[0-9],[0-9] \\+[0-9],[0-9] @@\n([ +-][a-c]\n){0,4}){0,3}") {
         let change = FileEntry { added: 1, removed: 1, patch: Some(patch), ..FileEntry::default() };
-        let _ = take_back(Some(&now), &[FileChanged { stays: false, file: change }]);
+        let _ = take_back(Some(&now), &[change]);
     }
 }
 
-fn with(change: FileChanged, edit: impl FnOnce(&mut FileEntry)) -> FileChanged {
+fn with(change: FileEntry, edit: impl FnOnce(&mut FileEntry)) -> FileEntry {
     let mut change = change;
-    edit(&mut change.file);
+    edit(&mut change);
     change
 }
 
@@ -98,11 +94,11 @@ fn with(change: FileChanged, edit: impl FnOnce(&mut FileEntry)) -> FileChanged {
 fn what_cannot_be_taken_back_exactly_says_why() {
     let done = || change(Some("a\nb\nc\n"), Some("a\nB\nc\n"));
     let cases = [
-        ("a\nX\nc\n", done(), NotComposed::OtherHand),
+        ("a\nX\nc\n", done(), NotComposed::Touched),
         ("a\nB\nc\n", with(done(), |file| file.inexact = true), NotComposed::Inexact),
         ("a\nB\nc\n", with(done(), |file| file.patch = None), NotComposed::OnlyNumbers),
         ("a\nB\nc\n", with(done(), |file| file.added = 9), NotComposed::Cut),
-        ("x\na\nB\nc\ny\na\nB\nc\n", done(), NotComposed::Ambiguous),
+        ("x\na\nB\nc\ny\na\nB\nc\n", done(), NotComposed::Touched),
         ("text", change(None, None), NotComposed::OnlyNumbers),
     ];
     for (now, change, reason) in cases {
@@ -150,17 +146,17 @@ fn what_was_taken_back_by_hand_counts_as_taken_back() {
 #[test]
 fn lines_added_at_an_end_of_the_file_are_not_gone_because_their_context_is_there() {
     let at_end = [change(Some("a\nb\nc\nd\n"), Some("a\nb\nc\nd\nx\n"))];
-    assert_eq!(take_back(Some("a\nb\nc\nd\nmine\nx\n"), &at_end), Err(NotComposed::OtherHand));
+    assert_eq!(take_back(Some("a\nb\nc\nd\nmine\nx\n"), &at_end), Err(NotComposed::Touched));
     assert_eq!(take_back(Some("a\nb\nc\nd\n"), &at_end), Ok(Some("a\nb\nc\nd\n".into())));
     let at_start = [change(Some("a\nb\nc\nd\n"), Some("x\na\nb\nc\nd\n"))];
-    assert_eq!(take_back(Some("x\nmine\na\nb\nc\nd\n"), &at_start), Err(NotComposed::OtherHand));
+    assert_eq!(take_back(Some("x\nmine\na\nb\nc\nd\n"), &at_start), Err(NotComposed::Touched));
     assert_eq!(take_back(Some("a\nb\nc\nd\n"), &at_start), Ok(Some("a\nb\nc\nd\n".into())));
 }
 
 #[test]
 fn a_line_gets_no_line_appended_by_another_hand() {
     let done = [change(Some("a\nb"), Some("a\nb\n"))];
-    assert_eq!(take_back(Some("a\nb\nmine\n"), &done), Err(NotComposed::OtherHand));
+    assert_eq!(take_back(Some("a\nb\nmine\n"), &done), Err(NotComposed::Touched));
     assert_eq!(take_back(Some("a\nb\n"), &done), Ok(Some("a\nb".into())));
 }
 
@@ -171,20 +167,15 @@ fn the_carriage_returns_of_the_file_stay() {
 }
 
 #[test]
-fn changes_that_stay_are_stepped_over() {
+fn later_changes_elsewhere_in_the_file_stay() {
     let numbered = |from: u32, to: u32| (from..to).map(|n| format!("{n}\n")).collect::<String>();
     let first = numbered(0, 40);
     let second = first.replace("20\n", "twenty\n");
-    let third = format!("{}{second}", numbered(100, 130));
-    let stays = FileChanged { stays: true, ..change(Some(&second), Some(&third)) };
-    let expected = third.replace("twenty\n", "20\n");
-    let done = [change(Some(&first), Some(&second)), stays];
-    assert_eq!(take_back(Some(&third), &done), Ok(Some(expected)));
-    // They changed the same lines.
+    let done = [change(Some(&first), Some(&second))];
+    let later = format!("{}{second}", numbered(100, 130));
+    assert_eq!(take_back(Some(&later), &done), Ok(Some(later.replace("twenty\n", "20\n"))));
     let over = second.replace("twenty\n", "XX\n");
-    let stays = FileChanged { stays: true, ..change(Some(&second), Some(&over)) };
-    let done = [change(Some(&first), Some(&second)), stays];
-    let Net::Patches(NotComposed::Between, text) = net("/p/a", "/p", Ok(Some(&over)), &done) else {
+    let Net::Patches(NotComposed::Touched, text) = net("/p/a", "/p", Ok(Some(&over)), &done) else {
         panic!("it was composed")
     };
     assert_eq!(text.matches("diff --git").count(), 1);
