@@ -88,7 +88,7 @@ wire_names! {
 }
 
 /// A thread and its history. Serialized, it is its state as the head of a segment has it.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Thread {
     #[serde(skip)]
@@ -138,29 +138,8 @@ pub(crate) struct Moment {
 impl Thread {
     /// Creates an empty thread in memory.
     pub fn new(key: &str, about: Map<String, Value>, history_limit: usize) -> Thread {
-        Thread {
-            key: key.to_owned(),
-            about,
-            revisions: Revisions::default(),
-            next_id: 1,
-            agent: Agent::default(),
-            undo_from: 0,
-            clock: Clock::default(),
-            activity: AgentActivity::default(),
-            observations: Observations::new(history_limit),
-            work: WorkSums::default(),
-            review: Review::default(),
-            comments: Comments::default(),
-            session: Session::default(),
-            turns: Turns::default(),
-            is_abridged: false,
-            streaming: Streaming::default(),
-            recorded: Recorded::default(),
-            moments: VecDeque::new(),
-            made: None,
-            journal_bytes: 0,
-            refused: None,
-        }
+        let (key, observations) = (key.to_owned(), Observations::new(history_limit));
+        Thread { key, about, next_id: 1, observations, ..Thread::default() }
     }
 
     /// The new thread, as begun at a time.
@@ -369,7 +348,7 @@ impl Thread {
         let mut before = self.list_at(first)?;
         for revision in self.revisions.iter().filter(|one| first < one.number && one.number <= last) {
             removals.note(revision, &before);
-            before = apply(&before, &revision.changes());
+            before = apply(&before, &revision.changes);
         }
         let mut items = removals.left_out(first, |status| !status.is_open());
         items.extend(before);

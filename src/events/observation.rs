@@ -140,13 +140,11 @@ pub struct Filter {
 }
 
 impl Filter {
-    fn admits_kind(&self, kind: Type) -> bool {
-        self.kind.is_none_or(|only| only == kind) && (self.kinds.is_empty() || self.kinds.contains(&kind))
-    }
-
     fn admits(&self, observation: &Observation) -> bool {
         let metadata = &observation.payload.metadata;
-        self.admits_kind(observation.kind())
+        let kind = observation.kind();
+        self.kind.is_none_or(|only| only == kind)
+            && (self.kinds.is_empty() || self.kinds.contains(&kind))
             && !(self.outside && observation.has_item())
             && self.phase.is_none_or(|phase| metadata.phase == Some(phase))
             && self.token_type.as_ref().is_none_or(|token| metadata.token_type.as_ref() == Some(token))
@@ -160,63 +158,6 @@ const HIDDEN_CALLS: usize = 64;
 /// Maximum number of bytes that the observations of a thread take in memory, since patches are long.
 /// Many agents may work all day; the journal has the rest.
 const MOST_IN_MEMORY: usize = 2 * 1024 * 1024;
-
-/// The observations of a revision: a PLAN_UPDATE and a change of each status. They are derived when they are
-/// read, since few writes have a reader.
-#[derive(Clone, Debug)]
-pub struct RevisionObservations {
-    /// The number of the first one.
-    pub first: u64,
-    /// How many they are.
-    pub count: usize,
-    /// The number of the revision.
-    pub revision: u64,
-    /// The item in progress, during execution.
-    pub step: Option<Arc<Item>>,
-    /// The phase of the list.
-    pub phase: Phase,
-    /// The time of the revision.
-    pub timestamp: Millis,
-}
-
-/// What is kept of one or several observations.
-#[derive(Clone, Debug)]
-pub(crate) enum Kept {
-    /// A reported one.
-    Reported(Arc<Observation>),
-    /// Those of a revision.
-    Revision(Box<RevisionObservations>),
-}
-
-impl Kept {
-    fn first(&self) -> u64 {
-        match self {
-            Kept::Reported(observation) => observation.number,
-            Kept::Revision(revision) => revision.first,
-        }
-    }
-
-    fn count(&self) -> usize {
-        match self {
-            Kept::Reported(_) => 1,
-            Kept::Revision(revision) => revision.count,
-        }
-    }
-
-    fn timestamp(&self) -> Millis {
-        match self {
-            Kept::Reported(observation) => observation.timestamp,
-            Kept::Revision(revision) => revision.timestamp,
-        }
-    }
-
-    fn size(&self) -> usize {
-        match self {
-            Kept::Reported(observation) => observation.size(),
-            Kept::Revision(_) => size_of::<RevisionObservations>(),
-        }
-    }
-}
 
 /// What counts of all observations, also of those that only the journal has.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -232,14 +173,12 @@ pub(crate) struct Noted {
     time: Millis,
 }
 
-/// The newest observations of a thread, up to a limit. The journal has all.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// The newest observations of a thread, up to a limit. The journal has all but those that follow from revisions.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "Noted", into = "Noted")]
 pub struct Observations {
-    kept: VecDeque<Kept>,
+    kept: VecDeque<Arc<Observation>>,
     limit: usize,
-    /// How many are kept.
-    count: usize,
     /// The approximate number of bytes of those.
     bytes: usize,
     pub(crate) noted: Noted,
@@ -267,7 +206,7 @@ impl Observations {
     pub fn new(limit: usize) -> Observations {
         let limit = limit.max(1);
         let (kept, noted) = (VecDeque::new(), Noted::default());
-        Observations { kept, limit, count: 0, bytes: 0, noted, seen_from: 1, delivered: 0 }
+        Observations { kept, limit, bytes: 0, noted, seen_from: 1, delivered: 0 }
     }
 
     /// The number of the first observation that was ever in memory.
@@ -306,38 +245,39 @@ impl Observations {
             self.noted.hidden.extend(call.call_id.clone().map(|id| (id, call.excluded.clone())));
             self.noted.hidden.drain(..self.noted.hidden.len().saturating_sub(HIDDEN_CALLS));
         }
-        self.keep(Kept::Reported(observation));
+        self.push_all(vec![observation]);
     }
 
-    /// Adds the observations of a revision.
-    pub(crate) fn push_revision(&mut self, revision: RevisionObservations) {
-        self.keep(Kept::Revision(Box::new(revision)));
-    }
-
-    /// Adds observations and drops the oldest beyond the limit. The newest stay, so that subscribers never
-    /// receive only some of a revision.
-    fn keep(&mut self, new: Kept) {
+    /// Adds observations that belong together, and drops the oldest beyond the limit: subscribers never receive
+    /// only some of a revision.
+    pub(crate) fn push_all(&mut self, new: Vec<Arc<Observation>>) {
         may_panic_here();
-        self.noted.last = self.noted.last.max(new.first() + new.count() as u64 - 1);
-        self.noted.time = new.timestamp();
-        self.count += new.count();
-        self.bytes += new.size();
-        self.kept.push_back(new);
-        while (self.count > self.limit || self.bytes > MOST_IN_MEMORY && self.limit < usize::MAX)
-            && self.kept.len() > 1
-            && let Some(oldest) = self.kept.pop_front()
-        {
-            self.count -= oldest.count();
+        let least = new.len();
+        for one in new {
+            self.noted.last = self.noted.last.max(one.number);
+            self.noted.time = one.timestamp;
+            self.bytes += one.size();
+            self.kept.push_back(one);
+        }
+        while let Some(oldest) = self.kept.front().filter(|_| self.kept.len() > least) {
+            let is_full =
+                self.kept.len() > self.limit || self.bytes > MOST_IN_MEMORY && self.limit < usize::MAX;
+            // The PLAN_UPDATE before it is gone.
+            let is_rest = matches!(oldest.payload.fields, Fields::ItemStatusChange(_));
+            if !is_full && !is_rest {
+                break;
+            }
             self.bytes -= oldest.size();
+            self.kept.pop_front();
         }
     }
 
     /// The reported observations, oldest first.
     pub fn reported(&self) -> impl DoubleEndedIterator<Item = &Arc<Observation>> {
-        self.kept.iter().filter_map(|kept| match kept {
-            Kept::Reported(observation) => Some(observation),
-            Kept::Revision(_) => None,
-        })
+        let is_of_revision = |one: &Observation| {
+            matches!(one.payload.fields, Fields::PlanUpdate(_) | Fields::ItemStatusChange(_))
+        };
+        self.kept.iter().filter(move |one| !is_of_revision(one))
     }
 
     /// The time of the newest observation; 0 without any.
@@ -347,12 +287,12 @@ impl Observations {
 
     /// The time of the oldest observation kept.
     pub(crate) fn first_time(&self) -> Millis {
-        self.kept.front().map_or(self.noted.time, Kept::timestamp)
+        self.kept.front().map_or(self.noted.time, |one| one.timestamp)
     }
 
     /// The number of the oldest observation kept; those before it are only in the journal.
     pub(crate) fn first_kept(&self) -> u64 {
-        self.kept.front().map_or(self.noted.last + 1, Kept::first)
+        self.kept.front().map_or(self.noted.last + 1, |one| one.number)
     }
 
     /// Whether not all of a call was recorded, and which excluded file it names, if that is known.
@@ -360,36 +300,13 @@ impl Observations {
         self.noted.hidden.iter().find(|(hidden, _)| hidden == call).map(|(_, name)| name.as_deref())
     }
 
-    /// The observations that the filter admits, newest last. `derive` makes those of a revision.
-    pub(crate) fn select(
-        &self,
-        filter: &Filter,
-        turns: &Turns,
-        derive: impl Fn(&RevisionObservations) -> Vec<Arc<Observation>>,
-    ) -> Vec<Arc<Observation>> {
-        let admits = |observation: &Observation| {
-            filter.admits(observation) && filter.turn.is_none_or(|turn| turns.of(observation) == turn)
+    /// The observations that the filter admits, newest last.
+    pub(crate) fn select(&self, filter: &Filter, turns: &Turns) -> Vec<Arc<Observation>> {
+        let admits = |one: &&Arc<Observation>| {
+            filter.admits(one) && filter.turn.is_none_or(|turn| turns.of(one) == turn)
         };
-        let limit = filter.limit.unwrap_or(usize::MAX);
-        let wants_revisions =
-            filter.admits_kind(Type::PlanUpdate) || filter.admits_kind(Type::ItemStatusChange);
-        let mut chosen = Vec::new();
-        for kept in self.kept.iter().rev() {
-            if chosen.len() >= limit {
-                break;
-            }
-            match kept {
-                Kept::Reported(observation) => {
-                    chosen.extend(admits(observation).then(|| Arc::clone(observation)));
-                }
-                Kept::Revision(revision) if wants_revisions => {
-                    let derived = derive(revision).into_iter().rev();
-                    chosen.extend(derived.filter(|observation| admits(observation)));
-                }
-                Kept::Revision(_) => {}
-            }
-        }
-        chosen.truncate(limit);
+        let newest = self.kept.iter().rev().filter(admits).take(filter.limit.unwrap_or(usize::MAX));
+        let mut chosen: Vec<_> = newest.cloned().collect();
         chosen.reverse();
         chosen
     }
@@ -400,9 +317,9 @@ impl Observations {
     }
 
     /// Marks all observations as delivered, and returns those that were not, oldest first.
-    pub(crate) fn take_new(&mut self) -> Vec<Kept> {
+    pub(crate) fn take_new(&mut self) -> Vec<Arc<Observation>> {
         let delivered = std::mem::replace(&mut self.delivered, self.noted.last);
-        self.kept.iter().filter(|kept| kept.first() > delivered).cloned().collect()
+        self.kept.iter().filter(|one| one.number > delivered).cloned().collect()
     }
 
     /// Marks all observations as delivered.

@@ -17,7 +17,7 @@ use crate::events::session::{Context, Cost, Goal};
 use crate::events::work::CallOutcome;
 use crate::list::change::Change;
 use crate::list::item::{Item, List, Status};
-use crate::named::{wire_fields, wire_names};
+use crate::named::{is_default, wire_fields, wire_names};
 use crate::text::beginning;
 
 wire_names! {
@@ -72,7 +72,7 @@ pub enum Fields {
     Usage(Used),
     /// A change of what is known of the session, if it is one of these.
     StateUpdate(Option<Update>),
-    /// A revision, in place of a content. It is derived when it is read: the journal has the revision.
+    /// A revision, in place of a content. It is not in the journal, which has the revision.
     PlanUpdate(#[serde(skip)] PlanUpdate),
     /// The same for a change of a status in a revision.
     ItemStatusChange(#[serde(skip)] StatusChange),
@@ -324,7 +324,7 @@ impl Payload {
         AllMetadata { of_any: &self.metadata, of_type: &self.fields, extra: &self.extra }
     }
 
-    /// The approximate number of bytes of its texts.
+    /// The approximate number of bytes of its texts and lists.
     pub(crate) fn size(&self) -> usize {
         let mut bytes = 0;
         let mut add = |text: &str| bytes += 64 + text.len();
@@ -333,6 +333,9 @@ impl Payload {
         for file in self.files() {
             add(&file.path);
             file.patch.iter().for_each(|patch| add(patch));
+        }
+        if let Fields::PlanUpdate(PlanUpdate { todo_list, changes, .. }) = &self.fields {
+            bytes += size_of_val(todo_list.as_slice()) + size_of_val(changes.as_slice());
         }
         bytes
     }
@@ -413,16 +416,16 @@ pub struct FileEntry {
     /// Lines removed.
     pub removed: u64,
     /// Whether it was created.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub created: bool,
     /// Whether it was deleted.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub deleted: bool,
     /// Whether lines of context in the patch may differ from the file's.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub inexact: bool,
     /// Whether a command changed it.
-    #[serde(rename = "byCommand", skip_serializing_if = "is_false")]
+    #[serde(rename = "byCommand", skip_serializing_if = "is_default")]
     pub by_command: bool,
     /// The patch, with its header.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -463,10 +466,6 @@ pub struct AgentsWork {
     pub removed: u64,
     /// The number of edits.
     pub edits: u64,
-}
-
-fn is_false(flag: &bool) -> bool {
-    !flag
 }
 
 impl FileEntry {

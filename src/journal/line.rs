@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use crate::text::fnv1a;
 use crate::thread::record::Record;
@@ -27,11 +26,6 @@ pub fn decode(line: &[u8]) -> Option<Record> {
 /// Decodes a line as an object of a type.
 pub(super) fn decode_as<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
     serde_json::from_slice(&checked(line)?).ok()
-}
-
-/// The format that the first line of a segment names, which may be a later one; none if it is damaged.
-pub(super) fn format_of(line: &[u8]) -> Option<u64> {
-    decode_as::<Value>(line)?.get("format")?.as_u64()
 }
 
 /// The JSON of a line without its checksum; none if that is wrong.

@@ -2,10 +2,11 @@
 
 use std::io;
 use std::ops::Deref;
+use std::sync::Arc;
 
 use super::folder::Lock;
 use super::line::encode;
-use super::segments::{Beginning, Durability, Journal, News, Opened, Span};
+use super::segments::{Beginning, Journal, News, Opened, Span};
 use super::store::Storage;
 use super::summary;
 use crate::error::Error;
@@ -13,7 +14,6 @@ use crate::events::Millis;
 use crate::fault::may_panic_here;
 use crate::list::item::List;
 use crate::thread::record::{PositionRecord, Record};
-use crate::thread::revision::Stamp;
 use crate::thread::{EMACS, Thread};
 
 /// The largest number of bytes of records that wait for a disk that refuses them.
@@ -28,11 +28,8 @@ pub struct Plan {
     thread: Thread,
     /// None without a folder.
     journal: Option<Journal>,
-    durability: Durability,
-    /// See [`Storage::emacs`].
-    emacs: Option<String>,
-    /// The length from which on a segment ends; see [`Storage::segment`].
-    segment: u64,
+    /// The user's options.
+    pub(super) storage: Arc<Storage>,
     /// What the journal lacks.
     unsaved: Option<Unsaved>,
     /// Whether the user was warned that changes could not be saved.
@@ -72,9 +69,8 @@ struct Unsaved {
     lines: Vec<u8>,
     /// Whether the beginning has changes, too.
     is_whole: bool,
-    /// What made the newest revision of the changes.
-    stamp: Option<Stamp>,
-    /// The list and the number of the next item id before them.
+    /// The number of the revision, the list and the number of the next item id before them.
+    revision: u64,
     list: List,
     next_id: u64,
 }
@@ -82,16 +78,10 @@ struct Unsaved {
 impl Unsaved {
     /// No changes of a thread yet.
     fn of(thread: &Thread, beginning: Option<Beginning>) -> Unsaved {
+        let revision = thread.revisions().last();
         let (list, next_id) = (thread.list().clone(), thread.next_id());
-        Unsaved {
-            beginning,
-            records: Vec::new(),
-            lines: Vec::new(),
-            is_whole: false,
-            stamp: None,
-            list,
-            next_id,
-        }
+        let (records, lines) = (Vec::new(), Vec::new());
+        Unsaved { beginning, records, lines, is_whole: false, revision, list, next_id }
     }
 
     fn is_empty(&self) -> bool {
@@ -101,9 +91,6 @@ impl Unsaved {
     /// Adds records. One that cannot be encoded is not saved.
     fn extend(&mut self, records: impl IntoIterator<Item = Record>) {
         for record in records {
-            if let Record::Revision(made) = &record {
-                self.stamp = Some(made.stamp.clone());
-            }
             self.lines.extend(encode(&record).unwrap_or_default());
             self.records.push(record);
         }
@@ -120,19 +107,17 @@ impl Deref for Plan {
 
 impl Plan {
     /// A new plan, which has no journal yet.
-    pub(super) fn new(thread: Thread, storage: &Storage) -> Plan {
+    pub(super) fn new(thread: Thread, storage: &Arc<Storage>) -> Plan {
         let limit = storage.history_limit;
         let journal = storage.folder.as_deref().map(|root| Journal::new(root, thread.key(), limit));
         Plan::with(thread, journal, storage)
     }
 
-    fn with(thread: Thread, journal: Option<Journal>, storage: &Storage) -> Plan {
+    fn with(thread: Thread, journal: Option<Journal>, storage: &Arc<Storage>) -> Plan {
         Plan {
             thread,
             journal,
-            durability: storage.durability,
-            emacs: storage.emacs.clone(),
-            segment: storage.segment,
+            storage: Arc::clone(storage),
             unsaved: None,
             is_warned: false,
             warnings: Vec::new(),
@@ -149,7 +134,7 @@ impl Plan {
     ///
     /// # Errors
     /// [`Error::Journal`].
-    pub(super) fn open(key: &str, storage: &Storage) -> Result<Option<Plan>, Error> {
+    pub(super) fn open(key: &str, storage: &Arc<Storage>) -> Result<Option<Plan>, Error> {
         let Some(root) = &storage.folder else { return Ok(None) };
         let mut journal = Journal::new(root, key, storage.history_limit);
         let opened = journal.open().map_err(|reason| failed(&journal, reason))?;
@@ -186,9 +171,9 @@ impl Plan {
         }
     }
 
-    /// Forgets whether the Emacs lives that wrote the plan, if it is not `own`.
-    pub(super) fn doubt(&mut self, own: Option<&str>) {
-        if let Some(emacs) = self.emacs().filter(|emacs| Some(*emacs) != own)
+    /// Forgets whether the Emacs lives that wrote the plan, if it is not this one.
+    pub(super) fn doubt(&mut self) {
+        if let Some(emacs) = self.emacs().filter(|emacs| Some(*emacs) != self.storage.emacs.as_deref())
             && matches!(self.writer, Writer::Lives)
         {
             self.writer = Writer::Unknown(emacs.to_owned(), self.thread.last_time());
@@ -206,7 +191,7 @@ impl Plan {
         if let Writer::Ended(last) = self.writer {
             self.writer = Writer::Lives;
             self.thread.record_activity(last);
-            if let Some(emacs) = &self.emacs {
+            if let Some(emacs) = &self.storage.emacs {
                 self.thread.describe(EMACS, emacs.as_str().into(), last);
             }
         }
@@ -294,7 +279,9 @@ impl Plan {
         self.is_half_made = false;
         if self.unsaved.is_none() && lock.is_some() {
             self.begin_segment_if_long();
-            self.summarize_if_quiet();
+            if self.thread.is_quiet() {
+                self.summarize();
+            }
         }
     }
 
@@ -302,8 +289,8 @@ impl Plan {
     fn save(&mut self) {
         let (Some(journal), Some(unsaved)) = (&mut self.journal, &mut self.unsaved) else { return };
         let saved = match &unsaved.beginning {
-            Some(beginning) => journal.begin(beginning, &unsaved.lines, self.durability),
-            None => journal.append(&unsaved.lines, self.durability),
+            Some(beginning) => journal.begin(beginning, &unsaved.lines, self.storage.durability),
+            None => journal.append(&unsaved.lines, self.storage.durability),
         };
         self.warnings.append(&mut journal.warnings);
         match saved {
@@ -325,10 +312,9 @@ impl Plan {
 
     /// Begins a new segment if the newest one is long. If that fails, that one goes on.
     fn begin_segment_if_long(&mut self) {
-        let Some(journal) = self.journal.as_mut().filter(|journal| journal.is_long(self.segment)) else {
-            return;
-        };
-        let begun = journal.beginning(&self.thread).and_then(|new| journal.begin(&new, &[], self.durability));
+        let Storage { segment, durability, .. } = *self.storage;
+        let Some(journal) = self.journal.as_mut().filter(|journal| journal.is_long(segment)) else { return };
+        let begun = journal.beginning(&self.thread).and_then(|new| journal.begin(&new, &[], durability));
         if begun.is_ok() {
             self.thread.forget_old();
         }
@@ -337,8 +323,7 @@ impl Plan {
     /// Takes what others did.
     fn take(&mut self, news: News) {
         let opened = match news {
-            // Without a journal, the next change begins one with all of the thread.
-            News::Nothing | News::Gone => return,
+            News::Nothing => return,
             News::Records(records) if self.unsaved.is_none() => {
                 return records.iter().for_each(|record| self.thread.apply(record));
             }
@@ -354,17 +339,10 @@ impl Plan {
         if let Some(unsaved) = self.unsaved.take() {
             let mut again = Unsaved::of(&self.thread, None);
             self.thread.keep_records();
-            let Unsaved { records, stamp, list, next_id, .. } = unsaved;
-            self.thread.change_again(&mine, records, stamp, &list, next_id);
+            let Unsaved { records, revision, list, next_id, .. } = unsaved;
+            self.thread.change_again(&mine, records, revision, &list, next_id);
             again.extend(self.thread.take_records());
             self.unsaved = Some(again);
-        }
-    }
-
-    /// Replaces the summary of the plan if its agent does not work.
-    fn summarize_if_quiet(&mut self) {
-        if self.thread.is_quiet() {
-            self.summarize();
         }
     }
 
@@ -485,11 +463,6 @@ impl Plan {
         self.unsaved.as_ref().is_some_and(|unsaved| !unsaved.is_empty())
     }
 
-    /// Sets when a record counts as saved.
-    pub(super) fn set_durability(&mut self, durability: Durability) {
-        self.durability = durability;
-    }
-
     /// Its journal.
     pub(super) fn journal(&self) -> Option<&Journal> {
         self.journal.as_ref()
@@ -520,6 +493,7 @@ mod tests {
     use super::*;
     use crate::events::observation::{Details, Payload, Type};
     use crate::journal::folder::{self, SYNCED};
+    use crate::journal::segments::Durability;
     use crate::journal::store::Store;
 
     /// A store in a new folder, which the caller deletes.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::folder::{self, Lock, for_appending};
-use super::line::{Lines, decode_as, encode, format_of};
+use super::line::{Lines, decode_as, encode};
 use crate::events::Millis;
 use crate::fault::may_panic_here;
 use crate::file;
@@ -203,10 +203,8 @@ pub(super) enum News {
     Nothing,
     /// They appended records.
     Records(Vec<Record>),
-    /// They began a new journal, or it was read for the first time.
+    /// They began a segment or a new journal, or it was read for the first time.
     Opened(Box<Opened>),
-    /// They deleted it.
-    Gone,
 }
 
 impl Journal {
@@ -356,25 +354,17 @@ impl Journal {
     /// `Other` if a later version wrote it, or it is that of another plan.
     fn head(&self, path: &Path, line: &[u8]) -> io::Result<Option<Head<Thread>>> {
         let other = |what: String| io::Error::other(format!("{} {what}", path.display()));
-        match format_of(line) {
-            Some(format) if format == u64::from(FORMAT) => {
-                let head = decode_as::<Head<Thread>>(line).filter(|head| head.thread.has_sane_counters());
-                let Some(head) = head else { return Ok(None) };
-                if head.key != self.key {
-                    return Err(other(format!("belongs to thread {}", head.key)));
-                }
+        let Some(head) = decode_as::<Value>(line) else { return Ok(None) };
+        let key = head.get("key").or_else(|| head.get("thread")).and_then(Value::as_str);
+        match head.get("format").and_then(Value::as_u64) {
+            Some(FORMAT | WITHOUT_HEADS) if key.is_some_and(|key| key != self.key) => {
+                Err(other(format!("belongs to thread {}", key.unwrap_or_default())))
+            }
+            Some(FORMAT) => Ok(serde_json::from_value::<Head<Thread>>(head).ok().and_then(|head| {
                 let thread = head.thread.restored(&self.key, self.history_limit);
-                Ok(Some(Head { thread, ..head }))
-            }
-            Some(WITHOUT_HEADS) => {
-                let key = decode_as::<Value>(line)
-                    .and_then(|header| Some(header.get("thread")?.as_str()?.to_owned()));
-                match key.filter(|key| *key != self.key) {
-                    Some(key) => Err(other(format!("belongs to thread {key}"))),
-                    None => Ok(None),
-                }
-            }
-            None => Ok(None),
+                thread.has_sane_counters().then_some(Head { thread, ..head })
+            })),
+            Some(WITHOUT_HEADS) | None => Ok(None),
             Some(_) => Err(other("was written by another version of todo-write".to_owned())),
         }
     }
@@ -397,45 +387,27 @@ impl Journal {
     /// # Errors
     /// The I/O error.
     pub(crate) fn news(&mut self) -> io::Result<News> {
-        let Some(newest) = self.newest.clone() else {
-            return Ok(self.open()?.map_or(News::Nothing, |opened| News::Opened(Box::new(opened))));
-        };
+        let Some(newest) = self.newest.clone() else { return self.read_again() };
         let number = newest.segment.number;
         let length = match fs::metadata(self.path(number)) {
             Ok(data) => data.len(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return self.read_again(),
             Err(error) => return Err(error),
         };
-        let is_followed = self.path(number + 1).exists();
-        if length == newest.length && !is_followed {
-            return Ok(News::Nothing);
-        }
-        if length < newest.length {
+        if length < newest.length || self.path(number + 1).exists() {
             return self.read_again();
         }
-        let mut records = Vec::new();
         let lines = Lines::of(&read_from(&self.path(number), newest.length)?);
-        records.extend(lines.records);
         if let Some(newest) = &mut self.newest {
             newest.length += lines.length as u64;
         }
-        let later = folder::segments(&self.folder).into_iter().filter(|(other, _)| *other > number);
-        for (number, path) in later {
-            let bytes = read_segment(&path)?;
-            let head = first_line(&bytes);
-            let Some(Head { older, thread, .. }) = self.head(&path, head)? else { return self.read_again() };
-            self.older = older;
-            let lines = Lines::of(&bytes[head.len()..]);
-            let (head, length) = (head.len() as u64, (head.len() + lines.length) as u64);
-            self.newest = Some(Newest { segment: Segment::at(number, &thread), head, length });
-            records.extend(lines.records);
-        }
-        Ok(if records.is_empty() { News::Nothing } else { News::Records(records) })
+        Ok(if lines.records.is_empty() { News::Nothing } else { News::Records(lines.records) })
     }
 
+    /// Reads the plan anew. If its journal is gone, the next change begins one with all of the thread.
     fn read_again(&mut self) -> io::Result<News> {
         (self.newest, self.older) = (None, Vec::new());
-        Ok(self.open()?.map_or(News::Gone, |opened| News::Opened(Box::new(opened))))
+        Ok(self.open()?.map_or(News::Nothing, |opened| News::Opened(Box::new(opened))))
     }
 
     /// Whether the newest segment is so long that a new one is to begin. Its head then takes little of all.
@@ -452,7 +424,7 @@ impl Journal {
     /// None but that the thread cannot be encoded.
     pub(crate) fn beginning(&self, thread: &Thread) -> io::Result<Beginning> {
         let older = self.segments().collect();
-        let line = encode(&Head { format: u64::from(FORMAT), key: self.key.clone(), older, thread })?;
+        let line = encode(&Head { format: FORMAT, key: self.key.clone(), older, thread })?;
         Ok(Beginning { segment: Segment::at(self.next_number(), thread), line })
     }
 
@@ -535,10 +507,8 @@ impl Journal {
 /// # Errors
 /// The I/O error.
 pub(crate) fn records_of(path: &Path) -> io::Result<Vec<Record>> {
-    let bytes = read_segment(path)?;
-    let line = first_line(&bytes);
-    let head = if format_of(line) == Some(u64::from(FORMAT)) { line.len() } else { 0 };
-    Ok(Lines::of(&bytes[head..]).records)
+    // The head is no record.
+    Ok(Lines::of(&read_segment(path)?).records)
 }
 
 fn read_segment(path: &Path) -> io::Result<Vec<u8>> {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value};
@@ -52,7 +53,7 @@ impl Default for Storage {
 /// The plans of one journal folder.
 #[derive(Debug, Default)]
 pub struct Store {
-    storage: Storage,
+    storage: Arc<Storage>,
     plans: HashMap<String, Plan>,
     /// The descriptions of the plans that this process uses, also of those that left memory.
     used: HashMap<String, Map<String, Value>>,
@@ -82,13 +83,13 @@ impl Store {
     /// assert_eq!(store.get("agent").unwrap().unwrap().list()[0].id, "t1");
     /// ```
     pub fn new(storage: Storage) -> Store {
-        Store { storage, ..Store::default() }
+        Store { storage: Arc::new(storage), ..Store::default() }
     }
 
     /// Changes the options. The folder must stay the same.
     pub fn set_storage(&mut self, storage: Storage) {
-        self.plans.values_mut().for_each(|plan| plan.set_durability(storage.durability));
-        self.storage = storage;
+        self.storage = Arc::new(storage);
+        self.plans.values_mut().for_each(|plan| plan.storage = Arc::clone(&self.storage));
     }
 
     /// The key of the plan written last.
@@ -239,7 +240,7 @@ impl Store {
         if let Some(plan) = self.plans.get_mut(key) {
             plan.refresh();
             if !plan.is_used {
-                plan.doubt(self.storage.emacs.as_deref());
+                plan.doubt();
             }
         }
     }

@@ -23,7 +23,8 @@ fn item_changes(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
         let span = |thread: &Thread| Span::Since(thread.times(&id.0).map_or(0, |times| times.created));
         let (found, starts): (Vec<(Revision, Vec<_>)>, _) = with_span(env, &thread, span, |thread| {
             let of_item = |revision: &Revision| {
-                let changes = revision.changes_of(&id.0);
+                let of_item = revision.changes.iter().filter(|change| change.item_id == id.0);
+                let changes: Vec<_> = of_item.cloned().collect();
                 (!changes.is_empty()).then(|| (revision.clone(), changes))
             };
             (thread.revisions().iter().filter_map(of_item).collect(), replacements(thread))

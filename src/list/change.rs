@@ -45,7 +45,8 @@ wire_names! {
     }
 }
 
-/// One difference between two lists. The kind determines which fields are set.
+/// One difference between two lists. The kind determines which fields are set. Serialized, it has no previous item
+/// and position: the list before has them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Change<T> {
@@ -58,7 +59,7 @@ pub struct Change<T> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item: Option<T>,
     /// The item before the change: modified, status changed, removed.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing)]
     pub previous_item: Option<T>,
     /// The names of the fields that differ: modified.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -70,7 +71,7 @@ pub struct Change<T> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<usize>,
     /// The 0-based position in the old list: removed, reordered.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing)]
     pub previous_position: Option<usize>,
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::named::wire_names;
+use crate::named::{is_default, wire_names};
 
 wire_names! {
     /// The status of an item.
@@ -82,17 +82,11 @@ pub struct Body {
     pub owner: Option<String>,
     /// The user if the user added or restored the item. Such an item stays until the user deletes it
     /// or the agent completes or cancels it.
-    #[serde(default, skip_serializing_if = "Author::is_agent")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub added_by: Author,
     /// Whether the agent knows of the item. Only an item of the user can be untold.
     #[serde(default = "always", skip_serializing_if = "Clone::clone")]
     pub told: bool,
-}
-
-impl Author {
-    fn is_agent(&self) -> bool {
-        *self == Author::Agent
-    }
 }
 
 fn always() -> bool {

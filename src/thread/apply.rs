@@ -105,7 +105,7 @@ impl Thread {
             self.clock.pause(stamp.timestamp);
         }
         self.revisions.push(number, list, changes.clone(), stamp.clone());
-        self.observe_revision(number, &changes, is_write, stamp.timestamp);
+        self.observe_revision(number, changes, is_write, stamp.timestamp);
     }
 
     /// The list that the agent knows after a revision, unless that is the revision's list.

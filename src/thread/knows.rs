@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::list::item::{Author, Item, List};
 use crate::list::merge::{by_id, merge};
+use crate::named::is_default;
 
 /// The list that the agent knows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -33,7 +34,7 @@ pub enum Knows {
 #[serde(default)]
 pub struct Agent {
     /// The list that it knows.
-    #[serde(skip_serializing_if = "Knows::is_all")]
+    #[serde(skip_serializing_if = "is_default")]
     pub knows: Knows,
     /// Whether the result of its last write reached it; none before its first write.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,12 +42,6 @@ pub struct Agent {
     /// The ids of the listed items of the user that it was told of a second time.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub reminded: BTreeSet<String>,
-}
-
-impl Knows {
-    fn is_all(&self) -> bool {
-        *self == Knows::All
-    }
 }
 
 impl Agent {

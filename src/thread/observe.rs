@@ -7,9 +7,7 @@ use serde_json::Value;
 
 use super::{Moment, Thread};
 use crate::events::Millis;
-use crate::events::observation::{
-    Details, Filter, Kept, Observation, Payload, Phase, RevisionObservations, Type,
-};
+use crate::events::observation::{Details, Filter, Observation, Payload, Phase, Type};
 use crate::events::payload::{Fields, PlanUpdate, StatusChange, Update};
 use crate::events::policy::{Hidden, Policy};
 use crate::list::change::{Change, ChangeKind};
@@ -94,17 +92,12 @@ impl Thread {
 
     /// The observations in memory that the filter admits, newest last.
     pub fn observed(&self, filter: &Filter) -> Vec<Arc<Observation>> {
-        self.observations.select(filter, &self.turns, |revision| self.derived(revision))
+        self.observations.select(filter, &self.turns)
     }
 
     /// Marks all observations as delivered, and returns those that were not, oldest first.
     pub fn take_observations(&mut self) -> Vec<Arc<Observation>> {
-        let new = self.observations.take_new();
-        let observations = new.into_iter().map(|kept| match kept {
-            Kept::Reported(observation) => vec![observation],
-            Kept::Revision(revision) => self.derived(&revision),
-        });
-        observations.flatten().collect()
+        self.observations.take_new()
     }
 
     /// Marks all observations as delivered.
@@ -150,46 +143,30 @@ impl Thread {
         })
     }
 
-    /// Counts the observations of a new revision.
+    /// Makes the observations of a new revision: a PLAN_UPDATE, and a change of each status.
     pub(super) fn observe_revision(
         &mut self,
         revision: u64,
-        changes: &[Change<Arc<Item>>],
+        changes: Vec<Change<Arc<Item>>>,
         is_write: bool,
         timestamp: Millis,
     ) {
+        let first = self.observations.next_number();
+        self.turns.add_changes(&changes, is_write, first, timestamp);
         let phase = Phase::of(self.list());
-        self.turns.add_changes(changes, is_write, self.observations.next_number(), timestamp);
-        self.observations.push_revision(RevisionObservations {
-            first: self.observations.next_number(),
-            count: 1 + changes.iter().filter_map(status_change).count(),
-            revision,
-            step: self.current().filter(|_| phase == Phase::Execution).cloned(),
-            phase,
-            timestamp,
-        });
-    }
-
-    /// The observations of a revision.
-    fn derived(&self, made: &RevisionObservations) -> Vec<Arc<Observation>> {
-        let (Some(revision), Some(todo_list)) =
-            (self.revisions.get(made.revision), self.revisions.list(made.revision))
-        else {
-            return Vec::new();
-        };
-        let changes = revision.changes();
+        let step = self.current().filter(|_| phase == Phase::Execution).cloned();
         let statuses: Vec<StatusChange> = changes.iter().filter_map(status_change).collect();
-        let update = PlanUpdate { revision: made.revision, todo_list, changes };
-        let update = (Fields::PlanUpdate(update), made.step.clone());
+        let update = Fields::PlanUpdate(PlanUpdate { revision, todo_list: self.list().clone(), changes });
         let statuses = statuses.into_iter().map(|change| {
             let item = Arc::clone(&change.item);
             (Fields::ItemStatusChange(change), Some(item))
         });
-        let observation = |(number, (fields, step)): (u64, (Fields, Option<Arc<Item>>))| {
+        let all = (first..).zip([(update, step)].into_iter().chain(statuses));
+        let all = all.map(|(number, (fields, step))| {
             let payload = Payload::with(fields, Value::Null);
-            Arc::new(observation(number, payload, Some(made.phase), step.as_ref(), made.timestamp))
-        };
-        (made.first..).zip([update].into_iter().chain(statuses)).map(observation).collect()
+            Arc::new(observation(number, payload, Some(phase), step.as_ref(), timestamp))
+        });
+        self.observations.push_all(all.collect());
     }
 }
 

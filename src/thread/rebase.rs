@@ -8,20 +8,19 @@ use std::sync::Arc;
 
 use super::Thread;
 use super::record::{Record, RevisionRecord};
-use super::revision::Stamp;
 use crate::list::change::diff;
 use crate::list::item::{Author, Item, List};
 use crate::list::merge::merge;
 
 impl Thread {
     /// Makes changes again that led to `mine`, another copy of this thread. `records` are theirs, as far as they
-    /// are known, and `stamp` that of their newest list; `before` and `next_id` are the list and the number of the
+    /// are known; `revision`, `before` and `next_id` are the number of the revision, the list and the number of the
     /// next item's id before them.
     pub(crate) fn change_again(
         &mut self,
         mine: &Thread,
         records: Vec<Record>,
-        stamp: Option<Stamp>,
+        revision: u64,
         before: &List,
         next_id: u64,
     ) {
@@ -37,7 +36,8 @@ impl Thread {
                 record => self.make(record),
             }
         }
-        let Some(stamp) = stamp else { return };
+        let newest = mine.revisions.iter().next_back().filter(|newest| newest.number > revision);
+        let Some(stamp) = newest.map(|newest| newest.stamp.clone()) else { return };
         let renamed = Renamed::of(self, mine, next_id);
         let mine_list = renamed.list(mine.list());
         let merged = match stamp.author {

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::activity::AgentActivity;
@@ -21,6 +21,7 @@ use crate::events::marks::Marks;
 use crate::events::observation::Observation;
 use crate::list::change::Change;
 use crate::list::item::Item;
+use crate::named::is_default;
 
 /// Changes between two lists.
 pub(crate) type Changes = Vec<Change<Arc<Item>>>;
@@ -48,20 +49,16 @@ pub enum Record {
         /// The number of the current revision, which the agent knows from now on.
         number: u64,
         /// As in a revision; if it is absent, the agent knows the current list.
-        #[serde(
-            default,
-            skip_serializing_if = "Option::is_none",
-            serialize_with = "serialize_changes_if_any"
-        )]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         sent: Option<Changes>,
         /// As in a revision.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "is_default")]
         unanswered: bool,
         /// The ids of the user's items that it was told of a second time, in addition to earlier ones.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         reminded: Vec<String>,
         /// Whether it was told of all edits of the user up to here.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "is_default")]
         noted: bool,
     },
     /// A call of the agent's tool. It follows the record of its revision, if it made one.
@@ -108,7 +105,7 @@ pub struct PositionRecord {
     /// The number of bytes of the file that are recorded, without the last line feed.
     pub offset: u64,
     /// The number of records of the same append that follow; 0 if they do not matter.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub records: u64,
 }
 
@@ -117,10 +114,6 @@ impl PositionRecord {
     pub(crate) fn is_of_file(&self, other: &PositionRecord) -> bool {
         (&self.subagent, &self.session, self.first) == (&other.subagent, &other.session, other.first)
     }
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// A call of the agent's tool of which its transcript may tell.
@@ -149,9 +142,7 @@ pub struct RevisionRecord {
     pub number: u64,
     /// Who made it, when and how.
     pub stamp: Stamp,
-    /// The changes from the last list. The journal has them without previous items and positions, which
-    /// that list has.
-    #[serde(serialize_with = "serialize_changes")]
+    /// The changes from the last list.
     pub changes: Changes,
     /// The number of the next item id, which is higher than all in use.
     pub next_id: u64,
@@ -159,39 +150,15 @@ pub struct RevisionRecord {
     pub known: u64,
     /// The changes from the list that the agent knew to the one that it sent, if it knows only that. None if
     /// it knows this list, or still knows what it knew.
-    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "serialize_changes_if_any")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<Changes>,
     /// Whether the result of this write did not reach the agent. An edit of the user leaves that as it was.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub unanswered: bool,
 }
 
-fn is_false(flag: &bool) -> bool {
-    !flag
-}
-
-pub(super) fn serialize_changes<S: Serializer>(changes: &Changes, to: S) -> Result<S::Ok, S::Error> {
-    to.collect_seq(changes.iter().map(|change| Change {
-        kind: change.kind,
-        item_id: change.item_id.clone(),
-        item: change.item.as_ref(),
-        previous_item: None,
-        fields: change.fields.clone(),
-        cancelled: change.cancelled,
-        position: change.position,
-        previous_position: None,
-    }))
-}
-
-fn serialize_changes_if_any<S: Serializer>(changes: &Option<Changes>, to: S) -> Result<S::Ok, S::Error> {
-    match changes {
-        Some(changes) => serialize_changes(changes, to),
-        None => to.serialize_none(),
-    }
-}
-
 /// The version of the format in which journals keep records.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u64 = 3;
 
 /// The limit of all counters. A higher number is damage; adding to it might overflow.
 pub(crate) const COUNTER_LIMIT: u64 = 1 << 53;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::record::{Changes, serialize_changes};
+use super::record::Changes;
 use crate::events::Millis;
 use crate::list::change::{Change, ChangeKind, apply, diff, mark_cancelled};
-use crate::list::item::{Author, Body, Item, List, Status};
-use crate::named::wire_names;
+use crate::list::item::{Author, Item, List, Status};
+use crate::named::{is_default, wire_names};
 
 wire_names! {
     /// What made a revision. `Lost` stands in for damaged records.
@@ -70,70 +70,14 @@ pub struct Revision {
     pub number: u64,
     /// The author, time and origin.
     pub stamp: Stamp,
-    changes: Box<[Logged]>,
-}
-
-/// A change in the log. Most are of a status only, which takes 16 bytes.
-#[derive(Clone, Debug, PartialEq)]
-enum Logged {
-    Status { body: Arc<Body>, from: Status, to: Status, position: u32 },
-    Other(Box<Change<Arc<Item>>>),
-}
-
-impl Logged {
-    fn item_id(&self) -> &str {
-        match self {
-            Logged::Status { body, .. } => &body.id,
-            Logged::Other(change) => &change.item_id,
-        }
-    }
-
-    fn of(change: Change<Arc<Item>>) -> Logged {
-        Logged::of_status(&change).unwrap_or_else(|| Logged::Other(Box::new(change)))
-    }
-
-    /// The short form of a change that is no more than a change of a status.
-    fn of_status(change: &Change<Arc<Item>>) -> Option<Logged> {
-        let (item, previous) = (change.item.as_ref()?, change.previous_item.as_ref()?);
-        let position = u32::try_from(change.position?).ok()?;
-        let (body, from, to) = (Arc::clone(&item.body), previous.status, item.status);
-        let logged = Logged::Status { body, from, to, position };
-        (logged.change() == *change).then_some(logged)
-    }
-
-    fn change(&self) -> Change<Arc<Item>> {
-        match self {
-            Logged::Status { body, from, to, position } => {
-                let item = |status| Some(Arc::new(Item { status, body: Arc::clone(body) }));
-                Change {
-                    item: item(*to),
-                    previous_item: item(*from),
-                    position: Some(*position as usize),
-                    ..Change::new(ChangeKind::StatusChanged, &body.id)
-                }
-            }
-            Logged::Other(change) => Change::clone(change),
-        }
-    }
+    /// The changes from the previous revision.
+    pub changes: Changes,
 }
 
 impl Revision {
-    /// The changes from the previous revision.
-    pub fn changes(&self) -> Vec<Change<Arc<Item>>> {
-        self.changes.iter().map(Logged::change).collect()
-    }
-
-    /// The changes of one item.
-    pub(crate) fn changes_of(&self, id: &str) -> Vec<Change<Arc<Item>>> {
-        self.changes.iter().filter(|change| change.item_id() == id).map(Logged::change).collect()
-    }
-
-    /// The changes of one kind, which is not [`ChangeKind::StatusChanged`].
-    pub(crate) fn of_kind(&self, kind: ChangeKind) -> impl DoubleEndedIterator<Item = &Change<Arc<Item>>> {
-        self.changes.iter().filter_map(move |change| match change {
-            Logged::Other(change) => Some(&**change).filter(|change| change.kind == kind),
-            Logged::Status { .. } => None,
-        })
+    /// The changes of one kind.
+    pub(crate) fn of_kind(&self, kind: ChangeKind) -> impl Iterator<Item = &Change<Arc<Item>>> {
+        self.changes.iter().filter(move |change| change.kind == kind)
     }
 
     /// How many of the agent's items it added and removed.
@@ -172,7 +116,7 @@ pub(crate) struct Removed {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
     /// Whether the agent left it out, and did not cancel it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub left_out: bool,
 }
 
@@ -186,7 +130,6 @@ impl Removals {
     pub(crate) fn note(&mut self, revision: &Revision, before: &[Arc<Item>]) {
         let is_write = revision.stamp.author == Author::Agent;
         for change in &revision.changes {
-            let Logged::Other(change) = change else { continue };
             if matches!(change.kind, ChangeKind::Added | ChangeKind::Removed) {
                 self.0.retain(|removed| removed.item.id != change.item_id);
             }
@@ -260,9 +203,8 @@ impl Revisions {
     ///
     /// A full list is stored when the changes since the last one outnumber its items. That bounds both
     /// the memory and the time to rebuild any list by the number of changes.
-    pub fn push(&mut self, number: u64, list: List, changes: Vec<Change<Arc<Item>>>, mut stamp: Stamp) {
+    pub fn push(&mut self, number: u64, list: List, changes: Changes, mut stamp: Stamp) {
         self.changes_since_full += changes.len() + 1;
-        let changes = changes.into_iter().map(Logged::of).collect();
         // A long history keeps the name of its host once.
         if let Some(last) = self.log.last().filter(|last| last.stamp.source == stamp.source) {
             stamp.source.clone_from(&last.stamp.source);
@@ -317,7 +259,7 @@ impl Revisions {
         let (from, mut list) = (*from, list.clone());
         let place = |number| self.log.partition_point(|revision| revision.number <= number);
         for revision in &self.log[place(from)..place(number)] {
-            list = apply(&list, &revision.changes());
+            list = apply(&list, &revision.changes);
         }
         Some(list)
     }
@@ -345,7 +287,7 @@ struct KeptRevisions {
     /// As in [`Revisions`].
     before: (u64, List),
     /// The newest revisions: their numbers, stamps and changes.
-    log: Vec<(u64, Stamp, KeptChanges)>,
+    log: Vec<(u64, Stamp, Changes)>,
     /// As in [`Revisions`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     lists: Vec<(u64, u64)>,
@@ -356,16 +298,11 @@ struct KeptRevisions {
     current: List,
 }
 
-/// Changes in the form of records.
-#[derive(Serialize, Deserialize)]
-#[serde(transparent)]
-struct KeptChanges(#[serde(serialize_with = "serialize_changes")] Changes);
-
 impl Serialize for Revisions {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let before = self.before_kept().unwrap_or_else(|| self.before.clone());
         let kept = self.log.iter().filter(|revision| revision.number > before.0);
-        let log = kept.map(|one| (one.number, one.stamp.clone(), KeptChanges(one.changes()))).collect();
+        let log = kept.map(|one| (one.number, one.stamp.clone(), one.changes.clone())).collect();
         let (lists, removals, current) = (self.lists.clone(), self.removals.clone(), self.current.clone());
         KeptRevisions { before, log, lists, removals, current }.serialize(serializer)
     }
@@ -376,7 +313,7 @@ impl<'de> Deserialize<'de> for Revisions {
         let KeptRevisions { before, log, lists, removals, current } =
             KeptRevisions::deserialize(deserializer)?;
         let mut revisions = Revisions { current: before.1.clone(), before, ..Revisions::default() };
-        for (number, stamp, KeptChanges(kept)) in log {
+        for (number, stamp, kept) in log {
             let list = apply(&revisions.current, &kept);
             let changes = diff_like(&revisions.current, &list, &kept);
             revisions.push(number, list, changes, stamp);

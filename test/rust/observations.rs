@@ -31,7 +31,7 @@ fn say(thread: &mut Thread, kind: Type, text: &str) -> Arc<Observation> {
 
 fn update(thread: &Thread, revision: u64) -> Fields {
     let todo_list = thread.list_at(revision).unwrap();
-    let changes = thread.revisions().get(revision).unwrap().changes();
+    let changes = thread.revisions().get(revision).unwrap().changes.clone();
     Fields::PlanUpdate(PlanUpdate { revision, todo_list, changes })
 }
 

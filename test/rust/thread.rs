@@ -151,7 +151,7 @@ fn each_revision_keeps_its_list_and_its_changes() {
         }
     }
     for (revision, pair) in thread.revisions().iter().zip(known.windows(2)) {
-        assert_eq!(revision.changes(), diff(&pair[0], &pair[1]));
+        assert_eq!(revision.changes, diff(&pair[0], &pair[1]));
     }
     let error = thread.list_at(known.len() as u64).unwrap_err().to_string();
     assert_eq!(error, "no revision 6 in thread a thread; it has 0 to 5");
@@ -442,7 +442,7 @@ fn a_cancelled_item_is_not_reported_as_vanished() {
     drop(kept);
     let mut again = store(folder.path());
     let thread = open(&mut again);
-    assert_eq!(thread.revisions().get(2).unwrap().changes(), outcome.changes);
+    assert_eq!(thread.revisions().get(2).unwrap().changes, outcome.changes);
     assert_eq!(thread.changes_between(1, 2).unwrap(), outcome.changes);
     let all = thread.changes_between(0, 2).unwrap();
     assert!(all.iter().all(|change| !change.cancelled), "{all:?}");

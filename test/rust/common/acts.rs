@@ -182,7 +182,7 @@ fn report(thread: &mut Thread, act: Act, now: u64) {
 
 /// The ids of all former items.
 fn dropped(thread: &Thread) -> Vec<String> {
-    let changes = thread.revisions().iter().flat_map(Revision::changes);
+    let changes = thread.revisions().iter().flat_map(|revision| revision.changes.clone());
     let listed = thread.list();
     changes.map(|change| change.item_id).filter(|id| listed.iter().all(|item| item.id != *id)).collect()
 }

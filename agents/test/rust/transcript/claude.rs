@@ -11,7 +11,6 @@ use todo_write::list::input::Options;
 use todo_write::list::item::Status;
 use todo_write::recorder::{Recorder, ThreadUpdate};
 use todo_write::reports::{Rest, What};
-use todo_write::thread::revision::Revision;
 use todo_write::thread::{Call, State, WriteOptions};
 use todo_write_mcp::describe::describe;
 use todo_write_mcp::field::millis;
@@ -242,8 +241,8 @@ fn blockers_and_owner_are_fields_of_the_item() {
     };
     check(&mut followed);
     let thread = followed.store.get(THREAD).unwrap().unwrap();
-    let fields: Vec<_> =
-        thread.revisions().iter().flat_map(Revision::changes).flat_map(|one| one.fields).collect();
+    let changes = thread.revisions().iter().flat_map(|revision| &revision.changes);
+    let fields: Vec<_> = changes.flat_map(|change| &change.fields).collect();
     assert_eq!(fields, ["blockedBy", "owner", "blockedBy"]);
     followed.restart();
     check(&mut followed);

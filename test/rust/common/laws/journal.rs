@@ -60,7 +60,7 @@ fn is_foreign(bytes: &[u8]) -> bool {
     let is_other = |key: &Value| key.as_str().is_some_and(|key| key != KEY);
     sealed(&unsealed) == line
         && fields["format"].is_u64()
-        && (!is_of_format(u64::from(FORMAT)) && !is_of_format(2)
+        && (!is_of_format(FORMAT) && !is_of_format(2)
             || is_other(&fields["key"])
             || is_other(&fields["thread"]))
 }

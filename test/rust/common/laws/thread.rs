@@ -72,7 +72,7 @@ pub fn everything(store: &mut Store) -> Everything {
         let all = thread.revisions().iter();
         revisions = all
             .map(|made| {
-                (made.number, made.stamp.clone(), made.changes(), thread.list_at(made.number).unwrap())
+                (made.number, made.stamp.clone(), made.changes.clone(), thread.list_at(made.number).unwrap())
             })
             .collect();
         last = Span::newest(thread);
