@@ -28,7 +28,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Problem};
 use crate::events::Millis;
 use crate::events::comments::Comments;
-use crate::events::marks::{Marks, Review, Scope, Unseen};
+use crate::events::marks::{Marks, Review, Scope};
 use crate::events::observation::Observations;
 use crate::events::session::Session;
 use crate::events::turns::{Turn, Turns};
@@ -389,12 +389,6 @@ impl Thread {
     /// What the user said to the agent.
     pub(crate) fn comments(&self) -> &Comments {
         &self.comments
-    }
-
-    /// What is new of the changes that were made since this thread was begun. What a transcript had before
-    /// that would be too much to review.
-    pub(crate) fn unseen(&self) -> Unseen<'_> {
-        self.review.unseen()
     }
 
     /// Marks files as reviewed up to an observation each. If `raises`, none that are reviewed further. Returns

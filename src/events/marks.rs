@@ -34,7 +34,7 @@ pub(crate) struct Changes {
 
 /// A change of a thread.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Known<'r> {
+pub(crate) struct FileInEvent<'r> {
     pub of: &'r Changes,
     /// The file, without its patch.
     pub file: &'r FileEntry,
@@ -42,8 +42,8 @@ pub(crate) struct Known<'r> {
 
 impl Changes {
     /// Each of them. A file without a name cannot be reviewed.
-    fn each(&self) -> impl Iterator<Item = Known<'_>> {
-        self.files.iter().filter(|file| !file.path.is_empty()).map(|file| Known { of: self, file })
+    fn each(&self) -> impl Iterator<Item = FileInEvent<'_>> {
+        self.files.iter().filter(|file| !file.path.is_empty()).map(|file| FileInEvent { of: self, file })
     }
 }
 
@@ -84,7 +84,7 @@ impl Review {
         }
     }
 
-    fn known<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = Known<'r>> {
+    fn known<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = FileInEvent<'r>> {
         let (first, last) = of.numbers;
         let from = self.changes.partition_point(|changes| changes.number < first);
         let to = self.changes.partition_point(|changes| changes.number <= last);
@@ -93,15 +93,15 @@ impl Review {
     }
 
     /// The changes, oldest first, and whether they are new.
-    pub(crate) fn changes<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = (Known<'r>, bool)> {
+    pub(crate) fn changes<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = (FileInEvent<'r>, bool)> {
         self.known(of).map(|change| (change, self.is_new(&change)))
     }
 
-    fn fresh<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = Known<'r>> {
+    fn fresh<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = FileInEvent<'r>> {
         self.known(of).filter(|change| self.is_new(change))
     }
 
-    fn is_new(&self, change: &Known<'_>) -> bool {
+    fn is_new(&self, change: &FileInEvent<'_>) -> bool {
         change.of.number > self.until(&change.file.path)
     }
 
@@ -125,7 +125,8 @@ impl Review {
         self.since = time;
     }
 
-    /// What is new of the changes that were made since the time set.
+    /// What is new of the changes that were made since the time set. What a transcript had before that would be
+    /// too much to review.
     pub(crate) fn unseen(&self) -> Unseen<'_> {
         let mut unseen = Unseen::default();
         for change in self.fresh(Scope::WHOLE).filter(|change| !change.of.is_early) {
@@ -143,7 +144,11 @@ impl Review {
 
     /// What a review of changes shows, oldest first, and whether it is new: of the files that have new ones, all
     /// that is new up to the last change. With `all`, also those that were reviewed, and their files.
-    pub(crate) fn shown<'r>(&'r self, of: Scope<'r>, all: bool) -> impl Iterator<Item = (Known<'r>, bool)> {
+    pub(crate) fn shown<'r>(
+        &'r self,
+        of: Scope<'r>,
+        all: bool,
+    ) -> impl Iterator<Item = (FileInEvent<'r>, bool)> {
         let meant = self.changes(of).filter(|(_, is_new)| all || *is_new);
         let paths: HashSet<&str> = meant.map(|(change, _)| change.file.path.as_str()).collect();
         let of_files = self.changes(Scope { numbers: (0, self.last(of)), ..Scope::WHOLE });
@@ -208,7 +213,7 @@ impl Scope<'_> {
     pub(crate) const WHOLE: Scope<'static> =
         Scope { part: Part::Whole, turn: None, path: None, numbers: (0, u64::MAX) };
 
-    fn has(&self, change: &Known<'_>) -> bool {
+    fn has(&self, change: &FileInEvent<'_>) -> bool {
         let (first, last) = self.numbers;
         (first..=last).contains(&change.of.number)
             && self.part.has(&change.of.items)
@@ -280,7 +285,7 @@ mod tests {
             Act::Mark { item, numbers, reviewed } => {
                 let part = item.as_deref().map_or(Part::Whole, Part::Item);
                 let of = Scope { part, numbers, ..Scope::WHOLE };
-                let names = |changes: Vec<Known<'_>>| {
+                let names = |changes: Vec<FileInEvent<'_>>| {
                     changes
                         .iter()
                         .map(|change| (change.of.number, change.file.path.clone()))

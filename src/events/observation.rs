@@ -103,16 +103,9 @@ impl Observation {
         self.payload.kind()
     }
 
-    /// Whether it belongs to an item: by its parent, or as one of several items in progress.
-    fn concerns(&self, item: &str) -> bool {
-        let items = self.payload.metadata.items.iter().flatten();
-        self.parent_id.iter().chain(items).any(|one| one == item)
-    }
-
-    /// Whether it belongs to any item.
-    fn has_item(&self) -> bool {
-        self.parent_id.is_some()
-            || self.payload.metadata.items.as_ref().is_some_and(|items| !items.is_empty())
+    /// The ids of the items that it belongs to: of its parent, and of all that were in progress.
+    fn items(&self) -> impl Iterator<Item = &String> {
+        self.parent_id.iter().chain(self.payload.metadata.items.iter().flatten())
     }
 
     /// The approximate number of bytes in memory.
@@ -145,10 +138,10 @@ impl Filter {
         let kind = observation.kind();
         self.kind.is_none_or(|only| only == kind)
             && (self.kinds.is_empty() || self.kinds.contains(&kind))
-            && !(self.outside && observation.has_item())
+            && !(self.outside && observation.items().next().is_some())
             && self.phase.is_none_or(|phase| metadata.phase == Some(phase))
             && self.token_type.as_ref().is_none_or(|token| metadata.token_type.as_ref() == Some(token))
-            && self.step.as_deref().is_none_or(|step| observation.concerns(step))
+            && self.step.as_ref().is_none_or(|step| observation.items().any(|item| item == step))
     }
 }
 
@@ -159,10 +152,10 @@ const HIDDEN_CALLS: usize = 64;
 /// Many agents may work all day; the journal has the rest.
 const MOST_IN_MEMORY: usize = 2 * 1024 * 1024;
 
-/// What counts of all observations, also of those that only the journal has.
+/// What the head of a segment has of all observations, since only the journal has the others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Noted {
+pub(crate) struct ObservationsHead {
     /// The content of the newest TITLE.
     title: Option<String>,
     /// The newest calls of which not all was recorded, and the excluded files that they name.
@@ -175,28 +168,28 @@ pub(crate) struct Noted {
 
 /// The newest observations of a thread, up to a limit. The journal has all but those that follow from revisions.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(from = "Noted", into = "Noted")]
+#[serde(from = "ObservationsHead", into = "ObservationsHead")]
 pub struct Observations {
     kept: VecDeque<Arc<Observation>>,
     limit: usize,
     /// The approximate number of bytes of those.
     bytes: usize,
-    pub(crate) noted: Noted,
+    pub(crate) noted: ObservationsHead,
     /// The number of the first one that was ever here; those before it are only in the journal.
     seen_from: u64,
     /// The number of the newest one that subscribers have.
     delivered: u64,
 }
 
-impl From<Noted> for Observations {
-    fn from(noted: Noted) -> Observations {
+impl From<ObservationsHead> for Observations {
+    fn from(noted: ObservationsHead) -> Observations {
         let (seen_from, delivered) = (noted.last.saturating_add(1), noted.last);
         Observations { seen_from, delivered, noted, ..Observations::new(0) }
     }
 }
 
-impl From<Observations> for Noted {
-    fn from(observations: Observations) -> Noted {
+impl From<Observations> for ObservationsHead {
+    fn from(observations: Observations) -> ObservationsHead {
         observations.noted
     }
 }
@@ -205,7 +198,7 @@ impl Observations {
     /// Creates an empty history that keeps at most `limit` observations, and all of the newest revision.
     pub fn new(limit: usize) -> Observations {
         let limit = limit.max(1);
-        let (kept, noted) = (VecDeque::new(), Noted::default());
+        let (kept, noted) = (VecDeque::new(), ObservationsHead::default());
         Observations { kept, limit, bytes: 0, noted, seen_from: 1, delivered: 0 }
     }
 

@@ -48,7 +48,7 @@ pub fn take_back(now: Option<&str>, changes: &[FileEntry]) -> Result<Option<Stri
         return Err(NotComposed::TooLarge);
     }
     let lines = now.unwrap_or_default().split_inclusive('\n').map(Cow::Borrowed).collect();
-    let mut before = Before { lines, compared: 0 };
+    let mut before = TextBefore { lines, compared: 0 };
     let mut exists = now.is_some();
     for change in changes.iter().rev() {
         before.take_back(change)?;
@@ -58,13 +58,13 @@ pub fn take_back(now: Option<&str>, changes: &[FileEntry]) -> Result<Option<Stri
 }
 
 /// A text from which changes are taken back.
-struct Before<'t> {
+struct TextBefore<'t> {
     lines: Vec<Cow<'t, str>>,
     /// The number of lines compared in searches.
     compared: usize,
 }
 
-impl<'t> Before<'t> {
+impl<'t> TextBefore<'t> {
     fn take_back(&mut self, change: &'t FileEntry) -> Result<(), NotComposed> {
         if change.inexact {
             return Err(NotComposed::Inexact);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::folder::Lock;
 use super::line::encode;
-use super::segments::{Beginning, Journal, News, Opened, Span};
+use super::segments::{Appended, Beginning, Journal, OpenedThread, Span};
 use super::store::Storage;
 use super::summary;
 use crate::error::Error;
@@ -138,7 +138,7 @@ impl Plan {
         let Some(root) = &storage.folder else { return Ok(None) };
         let mut journal = Journal::new(root, key, storage.history_limit);
         let opened = journal.open().map_err(|reason| failed(&journal, reason))?;
-        Ok(opened.map(|Opened { thread, last }| {
+        Ok(opened.map(|OpenedThread { thread, last }| {
             let mut plan = Plan::with(thread, Some(journal), storage);
             match plan.emacs() {
                 Some(emacs) if Some(emacs) == storage.emacs.as_deref() => {}
@@ -233,10 +233,10 @@ impl Plan {
     fn begin(&mut self) -> Option<Lock> {
         self.is_half_made = true;
         let journal = self.journal.as_mut()?;
-        let locked = journal.lock().and_then(|lock| Ok((lock, journal.news()?)));
+        let locked = journal.lock().and_then(|lock| Ok((lock, journal.appended()?)));
         let lock = match locked {
-            Ok((lock, news)) => {
-                self.take(news);
+            Ok((lock, appended)) => {
+                self.take(appended);
                 Some(lock)
             }
             Err(error) => {
@@ -321,18 +321,18 @@ impl Plan {
     }
 
     /// Takes what others did.
-    fn take(&mut self, news: News) {
-        let opened = match news {
-            News::Nothing => return,
-            News::Records(records) if self.unsaved.is_none() => {
+    fn take(&mut self, appended: Appended) {
+        let opened = match appended {
+            Appended::Nothing => return,
+            Appended::Records(records) if self.unsaved.is_none() => {
                 return records.iter().for_each(|record| self.thread.apply(record));
             }
             // The unsaved changes come after those of others.
-            News::Records(_) => match self.journal.as_mut().map(Journal::open) {
+            Appended::Records(_) => match self.journal.as_mut().map(Journal::open) {
                 Some(Ok(Some(opened))) => opened,
                 _ => return,
             },
-            News::Opened(opened) => *opened,
+            Appended::Opened(opened) => *opened,
         };
         let mut mine = std::mem::replace(&mut self.thread, opened.thread);
         self.thread.continue_stream_of(&mut mine);
@@ -357,8 +357,8 @@ impl Plan {
 
     /// Takes what others did to a plan that this process does not change now.
     pub(crate) fn refresh(&mut self) {
-        if let Some(Ok(news)) = self.journal.as_mut().map(Journal::news) {
-            self.take(news);
+        if let Some(Ok(appended)) = self.journal.as_mut().map(Journal::appended) {
+            self.take(appended);
         }
     }
 
@@ -411,7 +411,7 @@ impl Plan {
     pub(super) fn with_span<T>(
         &self,
         span: Span,
-        older: &mut Option<Older>,
+        older: &mut Option<OlderThread>,
         work: impl FnOnce(&Thread) -> T,
     ) -> Result<T, Error> {
         let version = (self.thread.revisions().last(), self.thread.observations().next_number());
@@ -419,8 +419,9 @@ impl Plan {
         let Some(journal) = self.journal.as_ref().filter(|_| !span.is_in(&self.thread)) else {
             return Ok(work(&self.thread));
         };
-        let is_kept =
-            |kept: &Older| kept.key == self.key() && kept.version == version && span.is_in(&kept.thread);
+        let is_kept = |kept: &OlderThread| {
+            kept.key == self.key() && kept.version == version && span.is_in(&kept.thread)
+        };
         if !older.as_ref().is_some_and(is_kept) {
             if self.is_unsaved() {
                 span = span.to_the_end();
@@ -429,7 +430,7 @@ impl Plan {
             for record in self.unsaved.iter().flat_map(|unsaved| &unsaved.records) {
                 read.iter_mut().for_each(|thread| thread.apply(record));
             }
-            *older = read.map(|thread| Older { key: self.key().to_owned(), version, thread });
+            *older = read.map(|thread| OlderThread { key: self.key().to_owned(), version, thread });
         }
         Ok(work(older.as_ref().map_or(&self.thread, |older| &older.thread)))
     }
@@ -471,7 +472,7 @@ impl Plan {
 
 /// A thread as older segments have it.
 #[derive(Debug)]
-pub(super) struct Older {
+pub(super) struct OlderThread {
     key: String,
     /// The newest revision, and the next observation, of the thread at that time.
     version: (u64, u64),

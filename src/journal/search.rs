@@ -171,7 +171,7 @@ pub struct Place {
 
 /// A plan that is yet to be searched.
 #[derive(Debug)]
-pub(super) struct Left {
+pub(super) struct PlanToSearch {
     pub(super) key: String,
     pub(super) title: Option<String>,
     /// The files of its segments, the oldest last.
@@ -183,7 +183,7 @@ pub(super) struct Left {
 #[derive(Debug)]
 pub struct WideSearch {
     limit: usize,
-    left: Vec<Left>,
+    left: Vec<PlanToSearch>,
     /// The number of segments searched, and of all.
     progress: (usize, usize),
     /// The newest places, newest first.
@@ -193,7 +193,7 @@ pub struct WideSearch {
 }
 
 impl WideSearch {
-    pub(super) fn new(limit: usize, left: Vec<Left>) -> WideSearch {
+    pub(super) fn new(limit: usize, left: Vec<PlanToSearch>) -> WideSearch {
         let total = left.iter().map(|plan| plan.segments.len()).sum();
         WideSearch { limit, left, progress: (0, total), places: Vec::new(), unreadable: Vec::new() }
     }
@@ -211,7 +211,7 @@ impl WideSearch {
             }
         }
         if plan.segments.is_empty()
-            && let Some(Left { key, title, search, .. }) = self.left.pop()
+            && let Some(PlanToSearch { key, title, search, .. }) = self.left.pop()
         {
             let place = |found| Place { thread: key.clone(), title: title.clone(), found };
             self.places.extend(search.finish(self.limit).into_iter().map(place));

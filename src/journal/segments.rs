@@ -191,7 +191,7 @@ pub(super) struct Beginning {
 
 /// A plan as its journal has it.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct OpenedThread {
     pub thread: Thread,
     /// The time of the newest record.
     pub last: Millis,
@@ -199,12 +199,12 @@ pub(super) struct Opened {
 
 /// What others did since the journal was read last.
 #[derive(Debug)]
-pub(super) enum News {
+pub(super) enum Appended {
     Nothing,
     /// They appended records.
     Records(Vec<Record>),
     /// They began a segment or a new journal, or it was read for the first time.
-    Opened(Box<Opened>),
+    Opened(Box<OpenedThread>),
 }
 
 impl Journal {
@@ -261,7 +261,7 @@ impl Journal {
     ///
     /// # Errors
     /// The I/O error; `Other` if another version wrote it, or it is that of another plan.
-    pub(crate) fn open(&mut self) -> io::Result<Option<Opened>> {
+    pub(crate) fn open(&mut self) -> io::Result<Option<OpenedThread>> {
         let segments = folder::segments(&self.folder);
         for first in (0..segments.len()).rev() {
             if let Some(opened) = self.replay(&segments[first..], first == 0)? {
@@ -306,7 +306,7 @@ impl Journal {
 
     /// The plan as some successive segments have it; none if the first line of the first is damaged, unless it is
     /// `the_oldest`.
-    fn replay(&mut self, segments: &[(u64, PathBuf)], the_oldest: bool) -> io::Result<Option<Opened>> {
+    fn replay(&mut self, segments: &[(u64, PathBuf)], the_oldest: bool) -> io::Result<Option<OpenedThread>> {
         (self.newest, self.older) = (None, Vec::new());
         let mut thread: Option<Thread> = None;
         let mut last = 0;
@@ -344,7 +344,7 @@ impl Journal {
         Ok(thread.map(|mut thread| {
             // Subscribers receive only new observations.
             thread.skip_observations();
-            Opened { thread, last }
+            OpenedThread { thread, last }
         }))
     }
 
@@ -386,7 +386,7 @@ impl Journal {
     ///
     /// # Errors
     /// The I/O error.
-    pub(crate) fn news(&mut self) -> io::Result<News> {
+    pub(crate) fn appended(&mut self) -> io::Result<Appended> {
         let Some(newest) = self.newest.clone() else { return self.read_again() };
         let number = newest.segment.number;
         let length = match fs::metadata(self.path(number)) {
@@ -401,13 +401,13 @@ impl Journal {
         if let Some(newest) = &mut self.newest {
             newest.length += lines.length as u64;
         }
-        Ok(if lines.records.is_empty() { News::Nothing } else { News::Records(lines.records) })
+        Ok(if lines.records.is_empty() { Appended::Nothing } else { Appended::Records(lines.records) })
     }
 
     /// Reads the plan anew. If its journal is gone, the next change begins one with all of the thread.
-    fn read_again(&mut self) -> io::Result<News> {
+    fn read_again(&mut self) -> io::Result<Appended> {
         (self.newest, self.older) = (None, Vec::new());
-        Ok(self.open()?.map_or(News::Nothing, |opened| News::Opened(Box::new(opened))))
+        Ok(self.open()?.map_or(Appended::Nothing, |opened| Appended::Opened(Box::new(opened))))
     }
 
     /// Whether the newest segment is so long that a new one is to begin. Its head then takes little of all.

@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Map, Value};
 
 use super::folder;
-use super::plan::{Older, Plan};
-use super::search::{Left, Match, Query, Search, WideSearch};
+use super::plan::{OlderThread, Plan};
+use super::search::{Match, PlanToSearch, Query, Search, WideSearch};
 use super::segments::{Durability, SEGMENT, Span};
 use super::summary::KeptPlan;
 use crate::error::Error;
@@ -61,7 +61,7 @@ pub struct Store {
     uses: u64,
     current: Option<String>,
     /// What was read last of older segments.
-    older: Option<Older>,
+    older: Option<OlderThread>,
 }
 
 impl Store {
@@ -288,19 +288,24 @@ impl Store {
 
     /// A search of all plans for the newest places that have all the words.
     pub fn wide_search(&mut self, query: Query, limit: usize) -> WideSearch {
-        let mut left: Vec<Left> = Vec::new();
+        let mut left: Vec<PlanToSearch> = Vec::new();
         for KeptPlan { key, summary, .. } in self.kept(0).0 {
             let folder = self.folder().map(|root| folder::folder_of(root, &key));
             let segments = folder.iter().flat_map(|folder| folder::segments(folder)).rev();
             let segments = segments.map(|(_, path)| path).collect();
-            left.push(Left { key, title: summary.title, segments, search: Search::new(query.clone()) });
+            left.push(PlanToSearch {
+                key,
+                title: summary.title,
+                segments,
+                search: Search::new(query.clone()),
+            });
         }
         for plan in self.plans.values().filter(|plan| plan.journal().is_none_or(|one| one.place().is_none()))
         {
             let mut search = Search::new(query.clone());
             search.add_thread(plan);
             let (key, title) = (plan.key().to_owned(), plan.title().map(str::to_owned));
-            left.push(Left { key, title, segments: Vec::new(), search });
+            left.push(PlanToSearch { key, title, segments: Vec::new(), search });
         }
         WideSearch::new(limit, left)
     }

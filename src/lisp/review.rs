@@ -14,7 +14,7 @@ use super::work::{PartId, ShownWork, work_recorded};
 use super::{border, now, serialized, with_module};
 use crate::events::Millis;
 use crate::events::comments::{Comment, Telling};
-use crate::events::marks::{Known, Marks, Scope, Unseen};
+use crate::events::marks::{FileInEvent, Marks, Scope, Unseen};
 use crate::events::review::{LARGEST_FILE, Net, NotComposed, net};
 use crate::events::work::Part;
 use crate::file;
@@ -91,7 +91,7 @@ fn mark_files<'e>(env: &'e Env, thread: Key, files: Value<'e>, raises: Value<'e>
 fn unseen(env: &Env, thread: Key) -> Result<Value<'_>> {
     serialized(env, || {
         with_thread(env, &thread, |thread| {
-            let Unseen { files, items, turns } = thread.unseen();
+            let Unseen { files, items, turns } = thread.review().unseen();
             (!files.is_empty()).then(|| ShownUnseen {
                 files: files.len(),
                 items: items.into_iter().map(str::to_owned).collect(),
@@ -104,7 +104,7 @@ fn unseen(env: &Env, thread: Key) -> Result<Value<'_>> {
 /// See `todo-write-plan-unseen-files'.
 #[defun]
 fn unseen_files(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || with_thread(env, &thread, |thread| thread.unseen().files.len()))
+    border(env, || with_thread(env, &thread, |thread| thread.review().unseen().files.len()))
 }
 
 #[derive(Serialize)]
@@ -251,7 +251,7 @@ struct ChosenFile {
 }
 
 impl Chosen {
-    fn add(&mut self, change: Known<'_>, is_new: bool) {
+    fn add(&mut self, change: FileInEvent<'_>, is_new: bool) {
         let (path, next) = (&change.file.path, self.places.len());
         let place = *self.places.entry(path.clone()).or_insert(next);
         if place == self.files.len() && place < self.limit {

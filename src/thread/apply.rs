@@ -157,12 +157,12 @@ mod tests {
             note(&mut thread, Type::ToolExecution, files, time);
         }
         assert_eq!(thread.review().changes(Scope::WHOLE).count(), 2);
-        assert_eq!(thread.unseen().files.into_iter().collect::<Vec<_>>(), ["/new"]);
+        assert_eq!(thread.review().unseen().files.into_iter().collect::<Vec<_>>(), ["/new"]);
         let newest = thread.review().newest();
         let marks = |until| Marks::from([("/new".to_owned(), until)]);
         assert_eq!(thread.mark_files(marks(newest), true, 200), marks(0));
         assert_eq!(thread.mark_files(marks(newest - 1), true, 200), Marks::new());
-        assert!(thread.unseen().files.is_empty());
+        assert!(thread.review().unseen().files.is_empty());
     }
 
     #[test]

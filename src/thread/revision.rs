@@ -80,19 +80,17 @@ impl Revision {
         self.changes.iter().filter(move |change| change.kind == kind)
     }
 
-    /// How many of the agent's items it added and removed.
-    pub(crate) fn agents_items(&self) -> (usize, usize) {
-        let is_agents =
-            |item: &Option<Arc<Item>>| item.as_ref().is_some_and(|item| item.added_by == Author::Agent);
-        let added = self.of_kind(ChangeKind::Added).filter(|change| is_agents(&change.item)).count();
-        let removed =
-            self.of_kind(ChangeKind::Removed).filter(|change| is_agents(&change.previous_item)).count();
-        (added, removed)
-    }
-
     /// Whether this write begins a list without any of the `agents` items of the one before.
     pub(crate) fn begins_list(&self, agents: usize) -> bool {
-        let (added, removed) = self.agents_items();
+        let is_agents = |item: &Arc<Item>| item.added_by == Author::Agent;
+        let count = |kind, item: fn(&Change<Arc<Item>>) -> &Option<Arc<Item>>| {
+            self.of_kind(kind)
+                .filter_map(|change| item(change).as_ref())
+                .filter(|item| is_agents(item))
+                .count()
+        };
+        let added = count(ChangeKind::Added, |change| &change.item);
+        let removed = count(ChangeKind::Removed, |change| &change.previous_item);
         self.stamp.author == Author::Agent && added > 0 && removed == agents
     }
 }
