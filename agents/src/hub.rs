@@ -1,46 +1,38 @@
 //! What comes from outside: threads that find, watch and read the sessions of agents.
 //!
-//! The owner of a [`Hub`] gives it commands and takes messages from it, and never waits for a file. The bell
-//! rings when there is something to take. The queue is bounded: when it is full, those who fill it wait.
+//! The owner of a [`Hub`] gives it commands and takes messages from it, and never waits for a file. The queue is
+//! bounded: when it is full, those who fill it wait.
 //!
 //! One thread, one thing: a *root* is an agent's home, or a file system on which another file is, and has a thread that
 //! owns all that is known of it; so does each file system on which projects are looked for, and each pipe of a
-//! machine. What hangs holds its own thread and nothing else; one more thread looks after them and says so.
+//! machine. What hangs holds its own thread and nothing else.
 //!
 //! Each file uses only those before it:
 //! - `bounds`, `lines`, `pulse`: what bytes, and how long others wait;
-//! - `home`, `project`: folders; `door`: the socket; `queue`, `answers`: what is reported;
-//! - `watch`, `around`, `processes`, `session`, `search`, `root`, `roots`: what is read here;
+//! - `home`, `project`: folders; `door`: the socket; `queue`: what is reported;
+//! - `watch`, `around`, `processes`, `session`, `search`, `root`, `choices`: what is read here;
 //! - `bound`, `machine`: what is read elsewhere; `codex`: questions of its daemon;
 //! - `handle`: the hub; `bell`: the way to Emacs; `serve`: the program.
 
-mod answers;
 mod around;
-#[cfg(unix)]
 pub mod bell;
-#[cfg(unix)]
 mod bound;
 mod bounds;
-#[cfg(unix)]
-mod codex;
+mod choices;
+pub mod codex;
 pub mod door;
 mod handle;
-mod home;
+pub mod home;
 mod lines;
-#[cfg(unix)]
 mod machine;
 mod processes;
 mod project;
 mod pulse;
 mod queue;
 mod root;
-mod roots;
 mod search;
-#[cfg(unix)]
 pub mod serve;
 mod session;
 mod watch;
 
-pub use handle::Hub;
-pub use home::Home;
-pub use queue::Bell;
+pub use handle::{Hub, Local};

@@ -3,7 +3,7 @@
 //!
 //! A reader turns the lines of one agent's transcripts into events ([`claude`], `codex`): bytes in, events
 //! out. [`tail`] reads the lines appended to a file, and a [`follower`] does both for the files of one session.
-//! [`describe`] identifies a session without reading all of its file, and [`listing`] finds files. The [`hub`]
+//! [`describe`] identifies a session without reading all of its file. The [`hub`]
 //! runs all of that, and reports to Emacs.
 //!
 //! Transcripts are untrusted: unknown lines are skipped, and memory is bounded.
@@ -21,7 +21,6 @@ mod folder;
 pub mod follower;
 mod goals;
 pub mod hub;
-pub mod listing;
 mod reader;
 pub mod tail;
 #[cfg(test)]

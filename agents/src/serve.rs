@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use todo_write::wire::event::Agent;
 use todo_write_mcp::hub::bell::{self, Bell};
-use todo_write_mcp::hub::door;
-use todo_write_mcp::hub::serve::{Machine, serve};
+use todo_write_mcp::hub::serve::serve;
+use todo_write_mcp::hub::{Local, codex, door};
 
 /// How long the program that serves the same Emacs by an earlier connection has to end.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -26,18 +26,18 @@ pub fn run(is_child: bool) -> i32 {
         given.map_or_else(|| home.join(usual), PathBuf::from)
     };
     let Some(socket) = door::usual().into_iter().next() else { return fail("This user has no socket") };
-    let machine = Machine {
+    let local = Local {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         homes: vec![
             (Agent::Claude, folder("CLAUDE_CONFIG_DIR", ".claude")),
             (Agent::Codex, folder("CODEX_HOME", ".codex")),
         ],
         socket: socket.clone(),
-        joining: door::JOINING,
+        codex: codex::USUAL,
         home,
     };
     if is_child {
-        return serve_parent(machine).map_or_else(|reason| fail(&reason), |()| 0);
+        return serve_parent(local).map_or_else(|reason| fail(&reason), |()| 0);
     }
     // The lock lives as long as the process.
     let mut lock = None;
@@ -45,14 +45,14 @@ pub fn run(is_child: bool) -> i32 {
         lock = Some(admit(&socket.with_file_name("serve"), id, name)?);
         Ok(None)
     };
-    let end = serve(machine, std::io::stdin(), std::io::stdout(), None, admit);
+    let end = serve(local, std::io::stdin(), std::io::stdout(), None, admit);
     drop(lock);
     end.map_or_else(|reason| fail(&reason), |()| 0)
 }
 
 /// Serves the Emacs that started this process, by a private socket. The process ends with its standard input,
 /// also before Emacs has connected.
-fn serve_parent(machine: Machine) -> Result<(), String> {
+fn serve_parent(local: Local) -> Result<(), String> {
     let said = |error: std::io::Error| error.to_string();
     let start = |name: &str, run: Box<dyn FnOnce() + Send>| {
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
@@ -71,7 +71,7 @@ fn serve_parent(machine: Machine) -> Result<(), String> {
     let bell = Arc::new(Bell::default());
     let rung = Arc::clone(&bell);
     start("todo-write-bell", Box::new(move || drop(rung.run(std::io::stdout()))))?;
-    serve(machine, stream.try_clone().map_err(said)?, &stream, Some(bell), |_, _| Ok(None))
+    serve(local, stream.try_clone().map_err(said)?, &stream, Some(bell), |_, _| Ok(None))
 }
 
 fn fail(reason: &str) -> i32 {

@@ -4,20 +4,17 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::answers::Answers;
 use super::home::{Home, escape};
 use super::project::Projects;
 use super::pulse::Pulse;
 use super::queue::Queue;
 use super::watch::Watches;
-use todo_write::wire::program::Process;
-use todo_write::wire::program::{Message, Settings};
+use todo_write::wire::program::{Message, Process, Settings};
 
-/// What all roots have in common.
-#[derive(Debug)]
+/// What all threads of the hub have in common.
+#[derive(Debug, Default)]
 pub(super) struct Common {
-    pub(super) queue: Arc<Queue>,
-    pub(super) answers: Answers,
+    pub(super) queue: Queue,
     pub(super) projects: Projects,
 }
 
@@ -26,7 +23,7 @@ pub(super) struct Around {
     pub(super) common: Arc<Common>,
     pub(super) settings: Arc<Settings>,
     /// The home, if the root is one.
-    pub(super) home: Option<Arc<Home>>,
+    pub(super) home: Option<Home>,
     /// The live processes of the home, as they were told last.
     pub(super) live: Vec<Process>,
     /// The sessions of processes in containers that share the home.
@@ -44,30 +41,21 @@ impl Around {
         done
     }
 
-    /// Waits until messages can be sent; returns false if the hub is closed.
-    pub(super) fn wait_for_room(&self) -> bool {
-        self.aside(|| self.common.queue.wait_for_room())
+    /// Sends a message of about that size once there is room.
+    pub(super) fn send_sized(&self, message: Message, bytes: usize) {
+        if self.aside(|| self.common.queue.wait_for_room(&message)) {
+            self.common.queue.push_sized(message, bytes);
+        }
     }
 
-    /// Sends a message once there is room.
     pub(super) fn send(&self, message: Message) {
-        self.wait_for_room();
-        self.common.queue.push(message);
+        let bytes = super::lines::size(&message);
+        self.send_sized(message, bytes);
     }
 
     /// As [`Projects::of`].
     pub(super) fn project_of(&self, folder: &Path) -> Option<PathBuf> {
-        self.aside(|| self.common.projects.of(folder))
-    }
-
-    /// Whether a session whose agent runs in `folder` is one of the project with these names. The name of the
-    /// transcript's own folder does not tell: it is the same for `/a_b` and `/a-b`, and begins with that of `/a`.
-    pub(super) fn is_of_project(&self, project: &[PathBuf], folder: Option<&str>) -> bool {
-        let Some(folder) = folder.map(Path::new).filter(|folder| folder.is_absolute()) else { return false };
-        project.iter().filter(|project| folder.starts_with(project)).any(|project| {
-            // A worktree or another repository below the root is a project of its own.
-            self.project_of(folder).is_none_or(|found| project.starts_with(found))
-        })
+        self.aside(|| self.common.projects.of(folder)).ok().flatten()
     }
 
     /// The transcript of a live process of the home. It may not be written yet.

@@ -13,7 +13,7 @@ mod client;
 mod question;
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,6 +28,18 @@ use client::{Client, Said};
 use question::Question;
 use todo_write::wire::socket::{Answer, Call, Hello, PROTOCOL, Role};
 
+/// How long a daemon may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// To accept a connection, and to send what a session waits for.
+    pub joining: Duration,
+    /// To say that a question is answered.
+    pub answering: Duration,
+}
+
+/// The usual times.
+pub const USUAL: Times = Times { joining: Duration::from_secs(2), answering: Duration::from_secs(2) };
+
 /// The time between two looks for a daemon.
 const LOOK: Duration = Duration::from_secs(2);
 /// The time between two looks whether a daemon that owes something is late.
@@ -36,13 +48,12 @@ const TICK: Duration = Duration::from_millis(250);
 const SESSIONS: usize = 200;
 
 /// Starts a thread that watches the daemon of a folder of Codex until the door is closed.
-pub(super) fn start(folder: &Path, entrance: Entrance) {
-    let folder = folder.to_owned();
+pub(super) fn start(folder: PathBuf, entrance: Entrance, times: Times) {
     let work = move || {
         loop {
             if entrance.is_open() {
                 // A daemon that ends, or says what is not known here, is answered in its terminal.
-                let _ = watch(&folder, &entrance);
+                let _ = watch(&folder, &entrance, times);
             }
             if !entrance.wait(LOOK) {
                 return;
@@ -54,8 +65,8 @@ pub(super) fn start(folder: &Path, entrance: Entrance) {
 }
 
 /// A connection to the daemon, and the sessions that wait for the user.
-struct Watch<'e> {
-    entrance: &'e Entrance,
+struct Watch {
+    times: Times,
     client: Client,
     /// The calls without a result, and of which sessions they are.
     calls: HashMap<u64, (Purpose, String)>,
@@ -129,15 +140,15 @@ enum Stage {
 }
 
 /// Watches a daemon until the connection is over. Its questions are withdrawn then.
-fn watch(folder: &Path, entrance: &Entrance) -> Result<(), Error> {
+fn watch(folder: &Path, entrance: &Entrance, times: Times) -> Result<(), Error> {
     let (sender, inputs) = mpsc::channel();
     let said = sender.clone();
     let said = move |message| drop(said.send(Input::Said(message)));
-    let client = Client::connect(folder, entrance.settings().joining, said)?;
+    let client = Client::connect(folder, times.joining, said)?;
     let (calls, waiting) = (HashMap::new(), BTreeMap::new());
-    let mut watch = Watch { entrance, client, calls, waiting, sender };
+    let mut watch = Watch { times, client, calls, waiting, sender };
     let info = json!({
-        "clientInfo": {"name": "todo-write", "title": "todo-write", "version": entrance.settings().welcome.version},
+        "clientInfo": {"name": "todo-write", "title": "todo-write", "version": entrance.version()},
         "capabilities": {"experimentalApi": true},
     });
     watch.call(Purpose::Initialize, "", "initialize", info)?;
@@ -153,13 +164,13 @@ fn watch(folder: &Path, entrance: &Entrance) -> Result<(), Error> {
         }
         watch.join()?;
         for (id, session) in &mut watch.waiting {
-            session.advance(id, entrance, &watch.sender);
+            session.advance(id, entrance, times.answering, &watch.sender);
         }
     }
     Ok(())
 }
 
-impl Watch<'_> {
+impl Watch {
     fn call(&mut self, purpose: Purpose, session: &str, method: &str, params: Value) -> Result<(), Error> {
         let number = self.client.call(method, params)?;
         self.calls.insert(number, (purpose, session.to_owned()));
@@ -185,7 +196,7 @@ impl Watch<'_> {
                 if let Some(session) = self.waiting.get_mut(session) {
                     session.requests.retain(|known| known.id != params["requestId"]);
                     // The next one may follow.
-                    session.until = Instant::now() + self.entrance.settings().joining;
+                    session.until = Instant::now() + self.times.joining;
                 }
             }
             _ if id.is_null() => {}
@@ -229,13 +240,13 @@ impl Watch<'_> {
             }
             Purpose::State => self.set(session, &thread["status"])?,
             Purpose::Join => {
-                let time = self.entrance.settings().joining;
                 if let Some(known) = self.waiting.get_mut(session)
                     && matches!(known.joined, Joined::Asked)
                 {
                     match Facts::of(session, thread) {
                         Some(facts) => {
-                            (known.joined, known.until) = (Joined::Yes(facts), Instant::now() + time);
+                            (known.joined, known.until) =
+                                (Joined::Yes(facts), Instant::now() + self.times.joining);
                         }
                         None => known.fail(session),
                     }
@@ -283,7 +294,7 @@ impl Watch<'_> {
         for (id, session) in &mut self.waiting {
             if joined + ids.len() < QUESTIONS && matches!(session.joined, Joined::No) {
                 session.joined = Joined::Asked;
-                session.until = Instant::now() + self.entrance.settings().joining;
+                session.until = Instant::now() + self.times.joining;
                 ids.push(id.clone());
             }
         }
@@ -314,7 +325,7 @@ impl Session {
     }
 
     /// Asks the user what is new.
-    fn advance(&mut self, id: &str, entrance: &Entrance, sender: &Sender<Input>) {
+    fn advance(&mut self, id: &str, entrance: &Entrance, answering: Duration, sender: &Sender<Input>) {
         let is_late = Instant::now() >= self.until;
         if is_late && matches!(self.joined, Joined::Asked) {
             self.fail(id);
@@ -325,7 +336,7 @@ impl Session {
             self.requests.push(Request { id: Value::Null, question, stage: Stage::New });
         }
         for Request { id: request, question, stage } in &mut self.requests {
-            if matches!(stage, Stage::Answered(time) if time.elapsed() >= entrance.settings().answering) {
+            if matches!(stage, Stage::Answered(time) if time.elapsed() >= answering) {
                 *question = Question::elsewhere("Codex did not take the answer; give it in its terminal");
                 *stage = Stage::New;
             }
@@ -365,7 +376,7 @@ impl Facts {
             protocol: PROTOCOL,
             roles: vec![Role::Permission],
             id: format!("codex-{}", self.session),
-            version: Some(entrance.settings().welcome.version.clone()),
+            version: Some(entrance.version().to_owned()),
             client: Some("codex-mcp-client".to_owned()),
             project: self.folder.clone(),
             ..Hello::default()

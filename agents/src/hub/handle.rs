@@ -1,339 +1,352 @@
 //! The hub as its owner has it. Nothing here waits: threads are told what to do, and what they report is taken.
 
-#[cfg(unix)]
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use super::answers::Answers;
 use super::around::Common;
 use super::bounds::WAIT;
-#[cfg(unix)]
+use super::choices::choose;
 use super::codex;
 use super::door::{self, Door};
 use super::home::Home;
-#[cfg(unix)]
 use super::machine::Link;
-use super::project::{Projects, mount_of, project_of};
-use super::queue::{Bell, Queue};
-use super::root::Order;
-use super::roots::Roots;
-use todo_write::wire::program as pipe;
-#[cfg(unix)]
-use todo_write::wire::program::{Connection, ConnectionState, Message, SessionId, Settings};
+use super::project::mount_of;
+use super::pulse::Pulse;
+use super::root::{self, Given, Order, Wanted};
+use super::watch::Changes;
+use todo_write::wire::event::Agent;
+use todo_write::wire::program::{
+    Command, Connection, ConnectionState, Message, Opening, SessionId, Settings,
+};
 
+/// The time for which a root may not answer before that is said.
+const STUCK: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
 /// Maximum number of folders of Codex whose questions are passed on.
-#[cfg(unix)]
 const CODEX: usize = 4;
 
-/// What the owner wants. Nothing waits while this is locked.
-#[derive(Debug, Default)]
+/// What the program knows of the user and the machine that it runs for.
+#[derive(Clone, Debug)]
+pub struct Local {
+    /// The version of the program.
+    pub version: String,
+    /// The user's home, for folders that begin with `~/`.
+    pub home: PathBuf,
+    /// The usual folders of agents.
+    pub homes: Vec<(Agent, PathBuf)>,
+    /// The usual socket for agents' programs.
+    pub socket: PathBuf,
+    /// How long a daemon of Codex may take to accept a connection and to send what a session waits for, and to say
+    /// that a question is answered.
+    pub codex: codex::Times,
+}
+
+/// What the owner wants. It is locked for moments only.
+#[derive(Debug)]
 struct Table {
     settings: Arc<Settings>,
-    homes: HashMap<PathBuf, Arc<Home>>,
+    homes: Vec<Home>,
+    roots: HashMap<PathBuf, Thread>,
     /// The root of each session on this machine. It keeps that, since homes come and go.
     sessions: HashMap<SessionId, PathBuf>,
     /// The machines to which this hub was connected, by their names.
-    #[cfg(unix)]
     machines: BTreeMap<String, Arc<Link>>,
-    /// Ends the thread that looks after the others.
-    looker: Option<Sender<()>>,
+    door: Option<(Opening, Door)>,
+    /// When it was last looked after threads that hang.
+    looked: Instant,
+}
+
+/// The thread of a root.
+#[derive(Debug)]
+struct Thread {
+    orders: Sender<Order>,
+    pulse: Arc<Pulse>,
+    is_stuck: bool,
+}
+
+/// Reads and watches sessions, and serves agents' programs.
+#[derive(Debug)]
+pub struct Hub {
+    local: Local,
+    common: Arc<Common>,
+    table: Mutex<Table>,
+    /// Each thread of a root has one, too.
+    alive: Arc<()>,
+}
+
+impl Hub {
+    /// A hub that does nothing yet.
+    pub fn new(local: Local) -> Hub {
+        let table = Table {
+            settings: Arc::default(),
+            homes: homes(&local, None, false),
+            roots: HashMap::new(),
+            sessions: HashMap::new(),
+            machines: BTreeMap::new(),
+            door: None,
+            looked: Instant::now(),
+        };
+        Hub { local, common: Arc::default(), table: Mutex::new(table), alive: Arc::new(()) }
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does what Emacs says, or has it done. The results are messages.
+    pub fn obey(&self, command: Command) {
+        let mut table = self.table();
+        if self.common.queue.is_closed() {
+            return;
+        }
+        match command {
+            Command::Hello { .. } | Command::Ack { .. } => {}
+            Command::Set(settings) => {
+                table.settings = Arc::new(settings.clone());
+                let order = || Order::Set(Arc::clone(&table.settings));
+                table.roots.values().for_each(|thread| drop(thread.orders.send(order())));
+                let command = Command::Set(settings);
+                table.machines.values().for_each(|link| link.tell(&command));
+            }
+            Command::Homes(homes, is_searched) => self.set_homes(&mut table, homes, is_searched),
+            Command::Follow { session, file, is_asked } => {
+                let root = table.root_of(&file);
+                self.tell(&mut table, &root, Order::Follow(session, file, is_asked));
+                table.sessions.insert(session, root);
+            }
+            Command::Stop(id) => {
+                if let Some(root) = table.sessions.remove(&id) {
+                    self.tell(&mut table, &root, Order::Stop(id));
+                }
+                let _ = table.machines.values().any(|link| link.stop(id));
+            }
+            Command::Check(id) => {
+                if let Some(root) = table.sessions.get(&id).cloned() {
+                    self.tell(&mut table, &root, Order::Check(id));
+                } else if let Some(link) = table.machines.values().find(|link| link.has(id)) {
+                    link.tell(&Command::Check(id));
+                }
+            }
+            Command::Search => {
+                for home in table.homes.clone() {
+                    self.tell(&mut table, &home.folder, Order::Search);
+                }
+                table.machines.values().for_each(|link| link.tell(&Command::Search));
+            }
+            Command::Choose(round, project) => {
+                choose(&self.common, round, table.homes.clone(), project);
+            }
+            Command::Door(opening) => self.open(&mut table, opening),
+            Command::Answer(connection, answer) => {
+                table.door.as_ref().map(|(_, door)| door.answer(connection, answer));
+            }
+            Command::Tell(session, has_news) => {
+                table.door.iter().for_each(|(_, door)| door.tell(&session, has_news));
+            }
+            Command::Ring(session) => table.door.iter().for_each(|(_, door)| door.ring(&session)),
+            Command::There(machine, command) => self.obey_there(&table, &machine, *command),
+            Command::Connect(to) => self.connect(&mut table, *to),
+            Command::Disconnect(machine) => {
+                table.machines.remove(&machine).into_iter().for_each(|link| drop(link.leave()));
+            }
+        }
+    }
+
+    /// The next message, calls first, for which this waits so long at most. `None` at once if the hub is closed.
+    pub fn take(&self, time: Duration) -> Option<Message> {
+        let mut table = self.table();
+        if table.looked.elapsed() >= WAIT {
+            table.looked = Instant::now();
+            for (root, thread) in &mut table.roots {
+                let is_stuck = thread.pulse.is_over(STUCK);
+                if std::mem::replace(&mut thread.is_stuck, is_stuck) != is_stuck {
+                    self.common.queue.push(Message::Stuck(root.clone(), is_stuck));
+                }
+            }
+            table.machines.values().for_each(|link| link.look());
+        }
+        drop(table);
+        loop {
+            let message = self.common.queue.take(time.min(WAIT))?;
+            let Message::Door(event) = &message else { return Some(message) };
+            if self.table().door.as_ref().is_none_or(|(_, door)| door.take(event)) {
+                return Some(message);
+            }
+        }
+    }
+
+    /// Whether it is closed.
+    pub fn is_closed(&self) -> bool {
+        self.common.queue.is_closed()
+    }
+
+    /// Ends the threads. One that a file system holds ends with that.
+    pub fn close(&self) {
+        self.common.queue.close();
+        let mut table = self.table();
+        table.door = None;
+        std::mem::take(&mut table.machines).values().for_each(|link| drop(link.leave()));
+        table.roots.drain().for_each(|(_, thread)| drop(thread.orders.send(Order::Close)));
+    }
+
+    /// About how many bytes wait to be taken.
+    pub fn waiting_bytes(&self) -> usize {
+        self.common.queue.bytes()
+    }
+
+    /// Whether any of the roots' threads is left.
+    pub fn is_alive(&self) -> bool {
+        Arc::strong_count(&self.alive) > 1
+    }
+
+    fn set_homes(&self, table: &mut Table, named: Option<Vec<(Agent, PathBuf)>>, is_searched: bool) {
+        let new = homes(&self.local, named, is_searched);
+        for old in std::mem::replace(&mut table.homes, new.clone()) {
+            if new.iter().all(|home| home.folder != old.folder) {
+                self.tell(table, &old.folder, Order::Home(None));
+            }
+        }
+        for home in new {
+            let folder = home.folder.clone();
+            self.tell(table, &folder, Order::Home(Some(home)));
+        }
+    }
+
+    /// Tells a root something, which may be a home. Its thread begins when there is something to do, also after it
+    /// broke.
+    fn tell(&self, table: &mut Table, root: &Path, order: Order) {
+        let order = match table.roots.get(root).map(|thread| &thread.orders) {
+            Some(orders) => match orders.send(order) {
+                Ok(()) => return,
+                Err(unsent) => unsent.0,
+            },
+            None => order,
+        };
+        if !matches!(order, Order::Follow(..) | Order::Home(Some(_))) {
+            return;
+        }
+        let (orders, receiver) = channel();
+        let bell = orders.clone();
+        let pulse = Arc::new(Pulse::new());
+        let given = Given {
+            root: root.to_owned(),
+            common: Arc::clone(&self.common),
+            settings: Arc::clone(&table.settings),
+            changes: Arc::new(Changes::new(root, Box::new(move || drop(bell.send(Order::Look))))),
+            pulse: Arc::clone(&pulse),
+        };
+        let home = table.homes.iter().find(|home| home.folder == root).cloned();
+        let alive = Arc::clone(&self.alive);
+        let _ = orders.send(order);
+        let begun = thread::Builder::new().name("todo-write-root".into()).spawn(move || {
+            root::run(&given, Wanted { home, ..Wanted::default() }, &receiver);
+            drop(alive);
+        });
+        match begun {
+            Ok(_) => drop(table.roots.insert(root.to_owned(), Thread { orders, pulse, is_stuck: false })),
+            Err(_) => self.common.queue.push(Message::Broken(root.to_owned())),
+        }
+    }
+
+    /// Opens the socket for agents' programs, or closes it.
+    fn open(&self, table: &mut Table, opening: Option<Opening>) {
+        // It is told again whenever something else is wanted. Programs stay connected then.
+        if opening.is_some() && table.door.as_ref().map(|(opening, _)| opening) == opening.as_ref() {
+            return;
+        }
+        table.door = None;
+        let Some(opening) = opening else { return };
+        let socket = opening.socket.clone().unwrap_or_else(|| self.local.socket.clone());
+        let settings = door::Settings { socket, welcome: opening.welcome.clone(), patience: 10 * WAIT };
+        let (finds, reports) = (Arc::clone(&self.common), Arc::clone(&self.common));
+        let finder = move |folder: &Path| finds.projects.root_of(folder);
+        let out = move |event| reports.queue.push(Message::Door(event));
+        let state = match Door::open(settings, Box::new(finder), Box::new(out)) {
+            Ok(door) => {
+                let usual = || {
+                    let codex = table.homes.iter().filter(|home| home.agent == Agent::Codex);
+                    codex.map(|home| home.folder.clone()).collect()
+                };
+                let folders = opening.codex.clone().unwrap_or_else(usual);
+                for folder in folders.into_iter().take(CODEX) {
+                    codex::start(folder, door.entrance(), self.local.codex);
+                }
+                let state = door.state();
+                table.door = Some((opening, door));
+                state
+            }
+            Err(reason) => door::State::Failed(reason),
+        };
+        self.common.queue.push(Message::Door(door::Event::State(state)));
+    }
+
+    /// Connects to a machine, unless it is connected, and tells it again what is wanted. Sessions that
+    /// were followed there before are followed again. [`Message::Connection`] says what became of it.
+    fn connect(&self, table: &mut Table, to: Connection) {
+        let name = to.machine.name.clone();
+        let mut sessions = BTreeMap::new();
+        if let Some(link) = table.machines.get(&name) {
+            if !link.is_over() && link.machine == to.machine {
+                link.tell(&Command::Homes(to.homes, true));
+                link.tell(&Command::Door(to.door));
+                return;
+            }
+            // The agents there may end until the next one tells of them.
+            link.end(Some("it is reached in another way now".to_owned().into()));
+            sessions = link.leave();
+        }
+        match Link::start(&self.common, &table.settings, to, sessions) {
+            Ok(link) => drop(table.machines.insert(name, link)),
+            Err(error) => {
+                let lost = ConnectionState::Lost { reason: error.to_string(), is_missing: false };
+                self.common.queue.push(Message::Connection(name, lost));
+            }
+        }
+    }
+
+    /// Passes a command on to a machine. Files are named as in Emacs.
+    fn obey_there(&self, table: &Table, machine: &str, command: Command) {
+        let link = table.machines.get(machine);
+        match command {
+            Command::Follow { session, file, is_asked } => {
+                let link = link.filter(|link| link.has_room());
+                match link.and_then(|link| Some((link, link.path_there(&file)?))) {
+                    Some((link, file)) => link.follow(session, file, is_asked),
+                    None => {
+                        let reason = "is not connected, or has too many sessions that are followed";
+                        let reason = format!("{machine} {reason}");
+                        self.common.queue.push(Message::Unreadable(session, reason));
+                    }
+                }
+            }
+            Command::Choose(round, project) => {
+                if !link.is_some_and(|link| link.choose(round, project)) {
+                    self.common.queue.push(Message::Choices(round, Vec::new()));
+                }
+            }
+            command => link.into_iter().for_each(|link| link.tell(&command)),
+        }
+    }
+}
+
+/// The folders of agents, the usual ones if none are named.
+fn homes(local: &Local, named: Option<Vec<(Agent, PathBuf)>>, is_searched: bool) -> Vec<Home> {
+    let home = |(agent, folder): (Agent, PathBuf)| {
+        let folder = folder.strip_prefix("~").map(|rest| local.home.join(rest)).unwrap_or(folder);
+        Home { agent, folder: folder.components().collect(), is_searched }
+    };
+    named.unwrap_or_else(|| local.homes.clone()).into_iter().map(home).collect()
 }
 
 impl Table {
     /// The root in which a file is: the innermost home, or else the file system.
     fn root_of(&self, path: &Path) -> PathBuf {
-        let homes = self.homes.keys().filter(|home| path.starts_with(home));
+        let homes = self.homes.iter().map(|home| &home.folder).filter(|home| path.starts_with(home));
         let home = homes.max_by_key(|home| home.as_os_str().len());
         home.map_or_else(|| mount_of(path), PathBuf::clone)
-    }
-}
-
-/// What the owner and the thread that looks after the others share.
-#[derive(Debug)]
-struct Inner {
-    common: Arc<Common>,
-    roots: Roots,
-    table: Mutex<Table>,
-}
-
-impl Inner {
-    fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn tell(&self, table: &Table, root: &Path, order: Order) {
-        self.roots.tell(root, &table.settings, table.homes.get(root), order);
-    }
-
-    /// Reports roots that do not answer, answers without them, and ends connections to silent machines.
-    fn look(&self) {
-        self.roots.look();
-        #[cfg(unix)]
-        let machines: Vec<Arc<Link>> = self.table().machines.values().cloned().collect();
-        #[cfg(unix)]
-        machines.iter().for_each(|link| link.look());
-        let table = self.table();
-        self.common.answers.give_up(|home| self.roots.is_barred(&table.root_of(home)));
-    }
-}
-
-/// Reads and watches sessions.
-#[derive(Debug)]
-pub struct Hub {
-    inner: Arc<Inner>,
-    door: Option<Door>,
-}
-
-impl Hub {
-    /// Starts a hub.
-    pub fn new(settings: Settings, bell: Bell) -> Hub {
-        let queue = Arc::new(Queue::new(bell));
-        let answers = Answers::new(Arc::clone(&queue));
-        let common = Arc::new(Common { queue, answers, projects: Projects::default() });
-        let (looker, over) = channel();
-        let table = Table { settings: Arc::new(settings), looker: Some(looker), ..Table::default() };
-        let roots = Roots::new(Arc::clone(&common));
-        let inner = Arc::new(Inner { common, roots, table: Mutex::new(table) });
-        let own = Arc::clone(&inner);
-        let look = move || {
-            while over.recv_timeout(WAIT) == Err(RecvTimeoutError::Timeout) {
-                own.look();
-            }
-        };
-        // Without this thread, what hangs is not said.
-        let _ = thread::Builder::new().name("todo-write-looker".into()).spawn(look);
-        Hub { inner, door: None }
-    }
-
-    /// Changes the options. Reads that are under way end with the old ones.
-    pub fn set(&self, change: impl FnOnce(&mut Settings)) {
-        let mut table = self.inner.table();
-        let mut settings = (*table.settings).clone();
-        change(&mut settings);
-        table.settings = Arc::new(settings);
-        self.inner.roots.tell_all(|| Order::Set(Arc::clone(&table.settings)));
-        #[cfg(unix)]
-        {
-            let command = pipe::Command::Set((*table.settings).clone());
-            table.machines.values().for_each(|link| link.tell(&command));
-        }
-    }
-
-    /// Tells a machine something; returns false if it is not connected.
-    pub fn tell_machine(&self, machine: &str, command: &pipe::Command) -> bool {
-        #[cfg(unix)]
-        if let Some(link) = self.inner.table().machines.get(machine).filter(|link| !link.is_over()) {
-            link.tell(command);
-            return true;
-        }
-        #[cfg(not(unix))]
-        let _ = (machine, command);
-        false
-    }
-
-    /// Follows the session in `path` from its beginning, by a number that no other one has. `is_asked`: the user
-    /// asked for it, so that it is reported also without a list.
-    pub fn follow(&self, id: SessionId, path: &Path, is_asked: bool) {
-        let mut table = self.inner.table();
-        let root = table.root_of(path);
-        self.inner.tell(&table, &root, Order::Follow(id, path.to_owned(), is_asked));
-        table.sessions.insert(id, root);
-    }
-
-    /// Ends following a session. Messages about it may still come.
-    pub fn stop(&self, id: SessionId) {
-        let mut table = self.inner.table();
-        if let Some(root) = table.sessions.remove(&id) {
-            self.inner.tell(&table, &root, Order::Stop(id));
-        }
-        #[cfg(unix)]
-        let _ = table.machines.values().any(|link| link.stop(id));
-    }
-
-    /// Reports [`Message::Ready`] once all that the session's files and those of processes have now was
-    /// read.
-    pub fn check(&self, id: SessionId) {
-        let table = self.inner.table();
-        if let Some(root) = table.sessions.get(&id) {
-            self.inner.tell(&table, root, Order::Check(id));
-        }
-        #[cfg(unix)]
-        if let Some(link) = table.machines.values().find(|link| link.has(id)) {
-            link.tell(&pipe::Command::Check(id));
-        }
-    }
-
-    /// Sets the folders of agents. Those that are searched are so now and when they change.
-    pub fn set_homes(&self, homes: Vec<Home>) {
-        let mut table = self.inner.table();
-        let new = homes.into_iter().map(|home| (home.folder.clone(), Arc::new(home))).collect();
-        let old = std::mem::replace(&mut table.homes, new);
-        for folder in old.into_keys().filter(|folder| !table.homes.contains_key(folder)) {
-            self.inner.common.answers.expect(&folder, false);
-            self.inner.tell(&table, &folder, Order::Home(None));
-        }
-        // All are awaited before the first one answers.
-        for home in table.homes.values() {
-            self.inner.common.answers.expect(&home.folder, home.is_searched);
-        }
-        for (folder, home) in &table.homes {
-            self.inner.tell(&table, folder, Order::Home(Some(Arc::clone(home))));
-        }
-    }
-
-    /// Searches again.
-    pub fn search(&self) {
-        let table = self.inner.table();
-        self.inner.common.answers.report_if_none();
-        for home in table.homes.keys() {
-            self.inner.tell(&table, home, Order::Search);
-        }
-        #[cfg(unix)]
-        table.machines.values().for_each(|link| link.tell(&pipe::Command::Search));
-    }
-
-    /// Describes the newest sessions in `homes`, and whether they are of the project with these names; see
-    /// [`Message::Choices`].
-    pub fn choose(&self, round: u64, homes: Vec<Home>, project: &[PathBuf]) {
-        let table = self.inner.table();
-        self.inner.common.answers.begin(round, homes.iter().map(|home| home.folder.clone()));
-        for home in homes {
-            let root = table.root_of(&home.folder);
-            self.inner.tell(&table, &root, Order::Choose(round, home, project.to_vec()));
-        }
-    }
-
-    /// The root of the project of a folder. `None` if it has none, or does not answer in time.
-    #[cfg(unix)]
-    pub(super) fn project_of(&self, folder: &Path) -> Option<PathBuf> {
-        self.inner.common.projects.of(folder)
-    }
-
-    /// Opens the socket for agents' programs, in place of one that is open.
-    ///
-    /// # Errors
-    /// As [`Door::open`].
-    pub fn open_door(&mut self, settings: door::Settings) -> Result<(), String> {
-        self.close_door();
-        let queue = Arc::downgrade(&self.inner.common.queue);
-        let bell = move || queue.upgrade().into_iter().for_each(|queue| queue.ring());
-        let common = Arc::downgrade(&self.inner.common);
-        // There is no answer if the folder's file system does not answer.
-        let finder = move |folder: &Path, found: door::Found| {
-            let Some(common) = common.upgrade() else { return found(None) };
-            let asked = folder.to_owned();
-            let find = move || found(asked.is_dir().then(|| project_of(&asked).unwrap_or(asked)));
-            common.projects.ask(folder, Box::new(find));
-        };
-        #[cfg(unix)]
-        let folders = settings.codex.clone();
-        let door = Door::open(settings, Box::new(finder), Box::new(bell))?;
-        #[cfg(unix)]
-        folders.iter().take(CODEX).for_each(|folder| codex::start(folder, door.entrance()));
-        self.door = Some(door);
-        Ok(())
-    }
-
-    /// Closes the socket and all its connections.
-    pub fn close_door(&mut self) {
-        self.door = None;
-    }
-
-    /// The socket, if it was opened.
-    pub fn door(&self) -> Option<&Door> {
-        self.door.as_ref()
-    }
-
-    /// The next message: what happened at sockets before what was read.
-    pub fn take(&self) -> Option<Message> {
-        let queue = &self.inner.common.queue;
-        let here = self.door.as_ref().and_then(Door::take).map(Message::Door);
-        let call = here.or_else(|| queue.take_call().map(|(name, event)| Message::DoorThere(name, event)));
-        call.or_else(|| queue.take())
-    }
-
-    /// Ends the threads. The bell rings no more; threads that a file system holds end with it.
-    pub fn close(&self) {
-        let mut table = self.inner.table();
-        table.looker = None;
-        #[cfg(unix)]
-        std::mem::take(&mut table.machines).values().for_each(|link| drop(link.leave()));
-        self.inner.common.queue.close();
-        self.inner.roots.close();
-    }
-
-    /// About how many bytes wait to be taken.
-    pub fn waiting_bytes(&self) -> usize {
-        self.inner.common.queue.bytes()
-    }
-
-    /// Whether any of the threads is left.
-    pub fn is_alive(&self) -> bool {
-        Arc::strong_count(&self.inner) > 1 || self.inner.roots.is_alive()
-    }
-}
-
-#[cfg(unix)]
-impl Hub {
-    /// Connects to a machine, unless it is connected, and tells it again what is wanted. Sessions that
-    /// were followed there before are followed again. [`Message::Connection`] says what became of it.
-    pub fn connect(&self, to: Connection) {
-        let mut table = self.inner.table();
-        let name = to.machine.name.clone();
-        let mut sessions = super::machine::Sessions::new();
-        if let Some(link) = table.machines.get(&name) {
-            if !link.is_over() && link.machine == to.machine {
-                link.tell(&pipe::Command::Homes(to.homes, true));
-                link.tell(&pipe::Command::Door(to.door));
-                return;
-            }
-            // The agents there may end until the next one tells of them.
-            link.replace();
-            sessions = link.leave();
-        }
-        match Link::start(&self.inner.common, &table.settings, to, sessions) {
-            Ok(link) => drop(table.machines.insert(name, link)),
-            Err(error) => {
-                let lost = ConnectionState::Lost { reason: error.to_string(), is_missing: false };
-                self.inner.common.queue.push(Message::Connection(name, lost));
-            }
-        }
-    }
-
-    /// Ends the connection to a machine, and following its sessions.
-    pub fn disconnect(&self, machine: &str) {
-        if let Some(link) = self.inner.table().machines.remove(machine) {
-            link.leave();
-            self.inner.common.answers.expect(Path::new(machine), false);
-        }
-    }
-
-    /// Follows the session in `path`, a file's name in Emacs, on a machine to which this hub was
-    /// connected. It is unreadable if the machine has too many or is not known.
-    pub fn follow_there(&self, id: SessionId, machine: &str, path: &Path, is_asked: bool) {
-        let table = self.inner.table();
-        let link = table.machines.get(machine).filter(|link| link.has_room());
-        match link.and_then(|link| Some((link, link.path_there(path)?))) {
-            Some((link, path)) => link.follow(id, path, is_asked),
-            None => {
-                let reason =
-                    format!("{machine} is not connected, or has too many sessions that are followed");
-                self.inner.common.queue.push(Message::Unreadable(id, reason));
-            }
-        }
-    }
-
-    /// Describes the newest sessions on a machine, none if it is not connected; see [`Message::Choices`].
-    pub fn choose_there(&self, round: u64, machine: &str, project: Vec<PathBuf>) {
-        // Awaited before it is asked, and given up if it ends meanwhile.
-        self.inner.common.answers.begin(round, std::iter::once(machine.into()));
-        if !self.tell_machine(machine, &pipe::Command::Choose(round, project)) {
-            self.inner.common.answers.chosen(round, Path::new(machine), Vec::new());
-        }
     }
 }
 
@@ -350,7 +363,6 @@ mod tests {
     use super::*;
     use crate::folder::Folder;
     use crate::wait::wait;
-    use todo_write::wire::event::Agent;
 
     fn folder() -> Folder {
         let folder = Folder::new();
@@ -358,9 +370,28 @@ mod tests {
         folder
     }
 
+    fn hub() -> Hub {
+        Hub::new(Local {
+            version: String::new(),
+            home: PathBuf::new(),
+            homes: Vec::new(),
+            socket: PathBuf::new(),
+            codex: codex::USUAL,
+        })
+    }
+
+    fn set_homes(hub: &Hub, homes: &[&Folder], is_searched: bool) {
+        let homes = homes.iter().map(|home| (Agent::Claude, home.path().to_owned())).collect();
+        hub.obey(Command::Homes(Some(homes), is_searched));
+    }
+
+    fn follow(hub: &Hub, session: SessionId, file: &Path) {
+        hub.obey(Command::Follow { session, file: file.to_owned(), is_asked: true });
+    }
+
     /// Waits for a message that `find` accepts.
     fn wait_for<T>(hub: &Hub, find: impl Fn(&Message) -> Option<T>) -> T {
-        wait("a message", || hub.take().as_ref().and_then(&find))
+        wait("a message", || hub.take(Duration::ZERO).as_ref().and_then(&find))
     }
 
     fn wait_until_ready(hub: &Hub, id: SessionId) {
@@ -374,14 +405,14 @@ mod tests {
         let folder = folder();
         let good = folder.path().join("good.jsonl");
         std::fs::write(&good, "{}\n").unwrap_or_default();
-        let hub = Hub::new(Settings::default(), Box::new(|| {}));
+        let hub = hub();
         let bad = folder.path().join("panics.jsonl");
         std::fs::write(&bad, "{}\n").unwrap_or_default();
         let panics = 1;
-        hub.follow(panics, &bad, true);
+        follow(&hub, panics, &bad);
         wait_for(&hub, |message| matches!(message, Message::Failed(id) if *id == panics).then_some(()));
         let other = 2;
-        hub.follow(other, &good, true);
+        follow(&hub, other, &good);
         wait_until_ready(&hub, other);
     }
 
@@ -390,19 +421,11 @@ mod tests {
         let (hanging, other) = (folder(), folder());
         let (bad, good) = (hanging.path().join("hangs.jsonl"), other.path().join("good.jsonl"));
         [&bad, &good].into_iter().for_each(|file| std::fs::write(file, "{}\n").unwrap_or_default());
-        let hub = Hub::new(Settings::default(), Box::new(|| {}));
-        let homes = || {
-            let home = |folder: &Folder| Home {
-                agent: Agent::Claude,
-                folder: folder.path().to_owned(),
-                is_searched: true,
-            };
-            [&hanging, &other].map(home).to_vec()
-        };
-        hub.set_homes(homes());
+        let hub = hub();
+        set_homes(&hub, &[&hanging, &other], true);
         wait_for(&hub, |message| matches!(message, Message::Found(..)).then_some(()));
         let id = 3;
-        hub.follow(id, &bad, true);
+        follow(&hub, id, &bad);
         let said = |is_stuck: bool| {
             wait_for(&hub, |message| {
                 matches!(message, Message::Stuck(root, is) if root == hanging.path() && *is == is_stuck)
@@ -411,14 +434,14 @@ mod tests {
         };
         said(true);
         let round = 6;
-        hub.choose(round, homes(), &[]);
+        hub.obey(Command::Choose(round, Vec::new()));
         wait_for(&hub, |message| matches!(message, Message::Choices(one, _) if *one == round).then_some(()));
         let file = 4;
-        hub.follow(file, &good, true);
+        follow(&hub, file, &good);
         wait_until_ready(&hub, file);
         std::fs::remove_file(&bad).unwrap_or_default();
         said(false);
-        hub.stop(id);
+        hub.obey(Command::Stop(id));
     }
 
     #[test]
@@ -427,16 +450,15 @@ mod tests {
         let file = folder.path().join("s.jsonl");
         let line = json!({"type": "user", "sessionId": "s", "message": {"role": "user", "content": "Dig"}});
         std::fs::write(&file, format!("{line}\n")).unwrap_or_default();
-        let hub = Hub::new(Settings::default(), Box::new(|| {}));
-        let home = |is_searched| Home { agent: Agent::Claude, folder: folder.path().to_owned(), is_searched };
-        hub.set_homes(vec![home(false)]);
+        let hub = hub();
+        set_homes(&hub, &[&folder], false);
         let id = 5;
-        hub.follow(id, &file, true);
+        follow(&hub, id, &file);
         wait_until_ready(&hub, id);
         let fail = |files: &[&str]| {
             let files = files.iter().map(|file| folder.path().join(file));
             files.for_each(|file| std::fs::write(file, "").unwrap_or_default());
-            hub.check(id);
+            hub.obey(Command::Check(id));
         };
         fail(&["fails"]);
         wait_for(&hub, |message| {
@@ -447,10 +469,8 @@ mod tests {
             matches!(message, Message::Broken(root) if root == folder.path()).then_some(())
         });
         wait_for(&hub, |message| matches!(message, Message::Failed(one) if *one == id).then_some(()));
-        // A thread that breaks at once lets nothing wait for it.
-        fail(&["fails", "fails-again"]);
-        hub.set_homes(vec![home(true)]);
-        wait_for(&hub, |message| matches!(message, Message::Broken(_)).then_some(()));
+        // It begins again when there is something to do.
+        set_homes(&hub, &[&folder], true);
         wait_for(&hub, |message| matches!(message, Message::Found(..)).then_some(()));
     }
 }

@@ -1,8 +1,10 @@
-//! The folders of agents.
+//! The folders of agents, and the transcripts in them.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use todo_write::file::modified;
 use todo_write::wire::event::Agent;
@@ -13,13 +15,11 @@ const WATCHED: usize = 64;
 
 /// An agent's folder of settings and sessions.
 #[derive(Clone, Debug)]
-pub struct Home {
-    /// The agent.
-    pub agent: Agent,
-    /// The folder.
-    pub folder: PathBuf,
+pub(super) struct Home {
+    pub(super) agent: Agent,
+    pub(super) folder: PathBuf,
     /// Whether it is searched for live sessions.
-    pub is_searched: bool,
+    pub(super) is_searched: bool,
 }
 
 /// The name that Claude Code gives the folder of a project's sessions.
@@ -69,5 +69,55 @@ impl Home {
         let watched = [&folders[..], last(&days, 1)].concat();
         folders.extend_from_slice(last(&days, 30));
         (folders, watched)
+    }
+}
+
+/// The transcripts in some folders.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// Their modification times and paths, newest first.
+    pub files: Vec<(SystemTime, PathBuf)>,
+    /// Paths that are not text, which Emacs cannot name.
+    pub unreadable: Vec<PathBuf>,
+}
+
+/// The transcripts to list.
+#[derive(Debug, Default)]
+pub struct Wanted {
+    /// Only those modified since then, or of one of `sessions`.
+    pub since: Option<SystemTime>,
+    /// Ids of sessions.
+    pub sessions: HashSet<String>,
+    /// The maximum number of files, the newest ones.
+    pub limit: Option<usize>,
+}
+
+impl Wanted {
+    /// Lists transcripts of main agents, which are regular files. Folders that cannot be read have
+    /// none.
+    pub fn list(&self, folders: &[PathBuf]) -> Listing {
+        let mut listing = Listing::default();
+        for entry in folders.iter().flat_map(fs::read_dir).flatten().flatten() {
+            let (name, path) = (entry.file_name(), entry.path());
+            let bytes = name.as_encoded_bytes();
+            if !bytes.ends_with(b".jsonl") || bytes.starts_with(b"agent-") {
+                continue;
+            }
+            let session = name.to_str().and_then(|name| name.strip_suffix(".jsonl"));
+            let is_wanted = |modified: &SystemTime| {
+                self.since.is_none_or(|since| *modified >= since)
+                    || session.is_some_and(|session| self.sessions.contains(session))
+            };
+            let data = fs::metadata(&path).ok().filter(fs::Metadata::is_file);
+            let modified = data.map(|data| data.modified().unwrap_or(SystemTime::UNIX_EPOCH));
+            match modified.filter(is_wanted) {
+                Some(modified) if path.to_str().is_some() => listing.files.push((modified, path)),
+                Some(_) => listing.unreadable.push(path),
+                None => {}
+            }
+        }
+        listing.files.sort_unstable_by(|a, b| b.cmp(a));
+        listing.files.truncate(self.limit.unwrap_or(usize::MAX));
+        listing
     }
 }

@@ -1,8 +1,14 @@
-//! Reads the lines of a peer. This is the only place where the bytes of a stream become lines.
+//! The lines that a peer says, and those that it is told. This is the only place where the bytes of a stream become
+//! lines.
 
 use std::io::{self, ErrorKind, Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 use serde::Serialize;
+
+use super::bounds::IN_FLIGHT;
 
 /// The number of bytes that are read at once.
 const CHUNK: usize = 64 * 1024;
@@ -92,6 +98,49 @@ impl<R: Read> Lines<R> {
         };
         self.bytes.truncate(length + read.as_ref().map_or(0, |count| *count));
         read.map(|count| count > 0)
+    }
+}
+
+/// Lines for a peer, which a thread writes.
+#[derive(Debug)]
+pub(super) struct Outbox {
+    lines: Sender<Vec<u8>>,
+    unsent: Arc<AtomicUsize>,
+}
+
+/// The end of an [`Outbox`] that writes.
+#[derive(Debug)]
+pub(super) struct Unsent {
+    lines: Receiver<Vec<u8>>,
+    unsent: Arc<AtomicUsize>,
+}
+
+impl Outbox {
+    pub(super) fn new() -> (Outbox, Unsent) {
+        let ((sender, lines), unsent) = (channel(), Arc::default());
+        (Outbox { lines: sender, unsent: Arc::clone(&unsent) }, Unsent { lines, unsent })
+    }
+
+    /// Adds a line without waiting; returns false if the peer does not take the earlier ones.
+    pub(super) fn send(&self, line: Vec<u8>) -> bool {
+        if self.unsent.fetch_add(line.len(), Ordering::Relaxed) > IN_FLIGHT {
+            return false;
+        }
+        // A thread that has ended needs no line.
+        let _ = self.lines.send(line);
+        true
+    }
+}
+
+impl Unsent {
+    /// Writes lines until there will be no more, or the peer does not take one.
+    pub(super) fn write(self, mut to: impl Write) {
+        for line in self.lines {
+            if to.write_all(&line).is_err() {
+                return;
+            }
+            self.unsent.fetch_sub(line.len(), Ordering::Relaxed);
+        }
     }
 }
 

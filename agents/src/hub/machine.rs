@@ -5,27 +5,26 @@
 //! group of Emacs, does not end it. No signal goes to a process whose end was taken note of: its number may be
 //! another one's by then.
 
-use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::around::Common;
 use super::bound::{Kept, bound, line};
-use super::bounds::{ENTRIES, IN_FLIGHT, LINE, WAIT};
-use super::lines::{Line, Lines};
+use super::bounds::{ENTRIES, LINE, WAIT};
+use super::lines::{Line, Lines, Outbox, Unsent};
 use super::pulse::Pulse;
 use todo_write::list::input::Options;
-use todo_write::wire::program::{self as pipe, Command, Report};
-use todo_write::wire::program::{Connection, Machine};
-use todo_write::wire::program::{ConnectionState, Message, SessionId, Settings};
+use todo_write::wire::program::{
+    self as pipe, Command, Connection, ConnectionState, Machine, Message, Report, SessionId, Settings,
+};
 
 /// Maximum number of bytes that are skipped before the program's first line: a login shell may have printed them.
 const BANNER: usize = 64 * 1024;
@@ -45,35 +44,30 @@ pub(super) struct Link {
     common: Arc<Common>,
     /// Held only for a moment.
     state: Mutex<State>,
-    /// None once its end was awaited. It is locked to signal it, and to take it out.
-    child: Mutex<Option<Child>>,
-    /// Since when its output is awaited, and whether that was too long at the last look: once this process was
-    /// stopped for a while, what came meanwhile is yet to be read.
+    /// Since when its output is awaited.
     pulse: Pulse,
-    was_silent: AtomicBool,
 }
 
 #[derive(Debug)]
 struct State {
-    /// The writer of commands, None once the connection is over.
-    outbox: Option<Sender<Vec<u8>>>,
-    /// The number of bytes in it.
-    unsent: Arc<Mutex<usize>>,
+    /// The commands, None once the connection is over.
+    outbox: Option<Outbox>,
+    /// None before it begins, and once its end was awaited.
+    child: Option<Child>,
     sessions: Sessions,
-    /// Those of them that said nothing yet in this connection.
-    new: Sessions,
+    /// The choices that are awaited.
+    rounds: BTreeSet<u64>,
     kept: Kept,
     /// How its lists are read.
     input: Options,
-    is_greeted: bool,
     is_welcomed: bool,
-    /// What was skipped before the greeting, and the last bytes of standard error.
-    banner: Vec<u8>,
-    errors: Vec<u8>,
+    /// Whether it was silent for too long at the last look: once this process was stopped for a while, what came
+    /// meanwhile is yet to be read.
+    was_silent: bool,
 }
 
 /// Why a connection ended.
-struct Lost {
+pub(super) struct Lost {
     reason: String,
     is_missing: bool,
 }
@@ -95,27 +89,23 @@ impl Link {
         to: Connection,
         sessions: Sessions,
     ) -> io::Result<Arc<Link>> {
-        let (outbox, commands) = channel();
+        let (outbox, unsent) = Outbox::new();
         let state = State {
             outbox: Some(outbox),
-            unsent: Arc::default(),
+            child: None,
             sessions: Sessions::new(),
-            new: Sessions::new(),
+            rounds: BTreeSet::new(),
             kept: Kept::default(),
             input: settings.input,
-            is_greeted: false,
             is_welcomed: false,
-            banner: Vec::new(),
-            errors: Vec::new(),
+            was_silent: false,
         };
         let link = Arc::new(Link {
             machine: to.machine,
             silence: to.silence,
             common: Arc::clone(common),
             state: Mutex::new(state),
-            child: Mutex::new(None),
             pulse: Pulse::new(),
-            was_silent: AtomicBool::new(false),
         });
         let first = [
             Command::Hello { id: to.id, name: to.name },
@@ -128,7 +118,7 @@ impl Link {
         first.iter().for_each(|command| link.tell(command));
         sessions.into_iter().for_each(|(id, (path, is_asked))| link.follow(id, path, is_asked));
         let (own, command, environment) = (Arc::clone(&link), to.command, to.environment);
-        let run = move || own.run(&command, environment, commands);
+        let run = move || own.run(&command, environment, unsent);
         thread::Builder::new().name("todo-write-machine".into()).spawn(run)?;
         Ok(link)
     }
@@ -152,16 +142,11 @@ impl Link {
             Command::Set(settings) => state.input = settings.input,
             _ => {}
         }
-        let Some(outbox) = &state.outbox else { return };
-        let mut unsent = state.unsent.lock().unwrap_or_else(PoisonError::into_inner);
-        if *unsent < IN_FLIGHT {
-            *unsent += text.len();
-            let _ = outbox.send(text);
-            return;
-        }
-        drop(unsent);
+        let is_full = state.outbox.as_ref().is_some_and(|outbox| !outbox.send(text));
         drop(state);
-        self.end(Some("it takes no more commands".to_owned().into()));
+        if is_full {
+            self.end(Some("it takes no more commands".to_owned().into()));
+        }
     }
 
     /// The name of `path`, a file in Emacs, on the machine.
@@ -176,10 +161,7 @@ impl Link {
     }
 
     pub(super) fn follow(&self, session: SessionId, file: PathBuf, is_asked: bool) {
-        let mut state = self.lock();
-        state.new.insert(session, (file.clone(), is_asked));
-        state.sessions.insert(session, (file.clone(), is_asked));
-        drop(state);
+        self.lock().sessions.insert(session, (file.clone(), is_asked));
         // Told last: the machine may answer at once, and events of an unknown session are dropped.
         self.tell(&Command::Follow { session, file, is_asked });
     }
@@ -197,19 +179,25 @@ impl Link {
         self.lock().sessions.contains_key(&id)
     }
 
+    /// Wants the choices of a round; returns false if the connection is over.
+    pub(super) fn choose(&self, round: u64, project: Vec<PathBuf>) -> bool {
+        let mut state = self.lock();
+        let is_live = state.outbox.is_some();
+        if is_live {
+            state.rounds.insert(round);
+            drop(state);
+            self.tell(&Command::Choose(round, project));
+        }
+        is_live
+    }
+
     /// Ends the connection if its process says nothing.
     pub(super) fn look(&self) {
         let is_silent = self.pulse.is_over(self.silence);
-        if self.was_silent.swap(is_silent, Ordering::Relaxed) && is_silent {
+        if std::mem::replace(&mut self.lock().was_silent, is_silent) && is_silent {
             let reason = format!("it has said nothing for {} seconds", self.silence.as_secs());
-            let lost = self.lock().lost(Some(reason), None);
-            self.end(Some(lost));
+            self.end(Some(reason.into()));
         }
-    }
-
-    /// Ends the connection because the machine is reached in another way now.
-    pub(super) fn replace(&self) {
-        self.end(Some("it is reached in another way now".to_owned().into()));
     }
 
     /// Ends the connection, and takes back what it told of processes: the next one may name other homes, or end before
@@ -226,54 +214,41 @@ impl Link {
     }
 
     /// Ends the connection if it is not over, and says why.
-    fn end(&self, lost: Option<Lost>) {
+    pub(super) fn end(&self, lost: Option<Lost>) {
         let mut state = self.lock();
         if state.outbox.take().is_none() {
             return;
+        }
+        state.child.as_ref().into_iter().for_each(kill);
+        for round in std::mem::take(&mut state.rounds) {
+            self.common.queue.push(Message::Choices(round, Vec::new()));
         }
         if let Some(Lost { reason, is_missing }) = lost {
             let lost = ConnectionState::Lost { reason: line(&reason), is_missing };
             self.common.queue.push(Message::Connection(self.machine.name.clone(), lost));
         }
-        drop(state);
-        self.kill();
-        self.common.answers.give_up(|home| home == Path::new(&self.machine.name));
     }
 
-    fn kill(&self) {
-        if let Some(child) = &*self.child.lock().unwrap_or_else(PoisonError::into_inner) {
-            kill(child);
-        }
-    }
-
-    fn run(
-        self: &Arc<Link>,
-        command: &[String],
-        environment: Vec<(String, String)>,
-        commands: Receiver<Vec<u8>>,
-    ) {
+    fn run(&self, command: &[String], environment: Vec<(String, String)>, unsent: Unsent) {
         let lost = match start(command, environment) {
             Ok((child, (input, output, errors))) => {
-                *self.child.lock().unwrap_or_else(PoisonError::into_inner) = Some(child);
-                if self.is_over() {
-                    self.kill();
+                let mut state = self.lock();
+                if state.outbox.is_none() {
+                    kill(&child);
                 }
-                let (last, ended) = channel::<()>();
-                let link = Arc::clone(self);
-                let keep = move || {
-                    link.keep_errors(errors);
-                    drop(last);
-                };
+                state.child = Some(child);
+                drop(state);
+                let (sender, last) = channel();
+                let keep = move || drop(sender.send(last_bytes(errors)));
                 let _ = thread::Builder::new().name("todo-write-errors".into()).spawn(keep);
-                let talk = AssertUnwindSafe(|| self.talk(output, input, commands));
+                let mut banner = Some(Vec::new());
+                let talk = AssertUnwindSafe(|| self.talk(output, input, unsent, &mut banner));
                 let failed = |_| Err("the reader of its messages failed, which is a defect".to_owned());
                 let refused = catch_unwind(talk).unwrap_or_else(failed).err();
                 self.pulse.end();
-                let child = self.child.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let child = self.lock().child.take();
                 let status = child.and_then(|mut child| end(&mut child, refused.is_none()));
-                // What the process said at its end.
-                let _ = ended.recv_timeout(WAIT);
-                self.lock().lost(refused, status)
+                lost(refused, status, &last.recv_timeout(WAIT).unwrap_or_default(), banner)
             }
             Err(error) => {
                 let program = command.first().map_or("nothing", String::as_str);
@@ -283,44 +258,33 @@ impl Link {
         self.end(Some(lost));
     }
 
-    /// Keeps the last bytes of standard error.
-    fn keep_errors(&self, mut errors: ChildStderr) {
-        let mut bytes = [0; ERRORS];
-        while let Ok(count @ 1..) = errors.read(&mut bytes) {
-            let kept = &mut self.lock().errors;
-            kept.extend_from_slice(&bytes[..count]);
-            kept.drain(..kept.len().saturating_sub(ERRORS));
-        }
-    }
-
-    /// Reads until the process ends its output, which is `Ok`, or is given up, with the reason.
+    /// Reads until the process ends its output, which is `Ok`, or is given up, with the reason. What it says before
+    /// the greeting is kept in `banner`, and no longer once that has come.
     fn talk(
         &self,
         output: ChildStdout,
         input: ChildStdin,
-        commands: Receiver<Vec<u8>>,
+        unsent: Unsent,
+        banner: &mut Option<Vec<u8>>,
     ) -> Result<(), String> {
         let mut lines = Lines::new(Heard(output, &self.pulse), BANNER);
-        loop {
+        while let Some(said) = banner {
             let line = lines.next_line().map_err(|error| error.to_string())?;
-            let mut state = self.lock();
-            let Some(Line::Whole(line)) = &line else {
-                state.banner.extend_from_slice(lines.incomplete());
-                return line.map_or(Ok(()), |_| Err(too_much()));
-            };
-            if is_greeting(line)? {
-                state.is_greeted = true;
-                break;
-            }
-            state.banner.extend_from_slice(line);
-            state.banner.push(b'\n');
-            if state.banner.len() > BANNER {
-                return Err(too_much());
+            match &line {
+                Some(Line::Whole(line)) if is_greeting(line)? => *banner = None,
+                Some(Line::Whole(line)) if said.len() + line.len() < BANNER => {
+                    said.extend(line);
+                    said.push(b'\n');
+                }
+                None => {
+                    said.extend(lines.incomplete());
+                    return Ok(());
+                }
+                Some(_) => return Err(format!("it said too much before the line \"{}\"", pipe::greeting())),
             }
         }
-        let unsent = Arc::clone(&self.lock().unsent);
         let writer = thread::Builder::new().name("todo-write-commands".into());
-        writer.spawn(move || write(input, &commands, &unsent)).map_err(|error| error.to_string())?;
+        writer.spawn(move || unsent.write(input)).map_err(|error| error.to_string())?;
         lines.set_most(LINE);
         while let Some(line) = lines.next_line().map_err(|error| error.to_string())? {
             let Line::Whole(line) = line else { return Err(format!("it sent a line of over {LINE} bytes")) };
@@ -353,34 +317,20 @@ impl Link {
 
     /// Reports what the machine's hub does in a line of that size, once there is room.
     fn pass(&self, message: Message, bytes: usize) -> Result<(), String> {
-        let Common { queue, answers, .. } = &*self.common;
-        if matches!(message, Message::Door(_)) {
-            queue.wait_for_room_of_calls()
-        } else {
-            queue.wait_for_room()
-        };
+        self.common.queue.wait_for_room(&message);
         let mut state = self.lock();
-        if state.outbox.is_none() {
-            return Ok(());
-        }
-        let State { sessions, new, kept, input, .. } = &mut *state;
+        let State { outbox, sessions, rounds, kept, input, .. } = &mut *state;
         let is_followed = |id| sessions.contains_key(&id);
-        let Some(mut message) = bound(&self.machine, input, is_followed, message) else { return Ok(()) };
-        if !kept.count(&message)? {
-            return Ok(());
-        }
-        match &mut message {
-            Message::Events(id, piece) => piece.is_restart |= new.remove(id).is_some(),
-            Message::Unreadable(id, _) | Message::Failed(id) => drop(sessions.remove(id)),
-            _ => {}
-        }
-        match message {
-            Message::Found(found, unnamed) => answers.found_there(&self.machine.name, (found, unnamed)),
-            Message::Choices(round, choices) => {
-                answers.chosen(round, Path::new(&self.machine.name), choices);
-            }
-            Message::DoorThere(machine, event) => queue.push_call(machine, event, bytes),
-            message => queue.push_sized(message, bytes),
+        let message = bound(&self.machine, input, is_followed, message).filter(|_| outbox.is_some());
+        let Some(message) = message else { return Ok(()) };
+        let is_wanted = kept.count(&message)?
+            && match &message {
+                Message::Unreadable(id, _) | Message::Failed(id) => sessions.remove(id).is_some(),
+                Message::Choices(round, _) => rounds.remove(round),
+                _ => true,
+            };
+        if is_wanted {
+            self.common.queue.push_sized(message, bytes);
         }
         Ok(())
     }
@@ -398,8 +348,14 @@ impl Read for Heard<'_> {
     }
 }
 
-fn too_much() -> String {
-    format!("it said too much before the line \"{}\"", pipe::greeting())
+/// The last bytes of standard error.
+fn last_bytes(mut errors: ChildStderr) -> Vec<u8> {
+    let (mut last, mut bytes) = (Vec::new(), [0; ERRORS]);
+    while let Ok(count @ 1..) = errors.read(&mut bytes) {
+        last.extend_from_slice(&bytes[..count]);
+        last.drain(..last.len().saturating_sub(ERRORS));
+    }
+    last
 }
 
 /// Whether a line is the greeting.
@@ -416,41 +372,25 @@ fn is_greeting(line: &[u8]) -> Result<bool, String> {
     }
 }
 
-/// Writes commands until the connection is over. What the process printed tells why.
-fn write(mut input: ChildStdin, commands: &Receiver<Vec<u8>>, unsent: &Mutex<usize>) {
-    for command in commands {
-        if input.write_all(&command).is_err() {
-            return;
-        }
-        *unsent.lock().unwrap_or_else(PoisonError::into_inner) -= command.len();
+/// Why a connection ended, with what the process said: `banner` is None if the program has begun.
+fn lost(refused: Option<String>, status: Option<ExitStatus>, errors: &[u8], banner: Option<Vec<u8>>) -> Lost {
+    if let (Some(reason), None) = (&refused, &banner) {
+        return reason.clone().into();
     }
-}
-
-impl State {
-    /// Why the connection ended, with what the process said.
-    fn lost(&self, refused: Option<String>, status: Option<ExitStatus>) -> Lost {
-        if self.is_greeted
-            && let Some(reason) = refused
-        {
-            return reason.into();
-        }
-        let code = status.and_then(|status| status.code());
-        let is_missing = !self.is_greeted && code.is_some_and(|code| MISSING.contains(&code));
-        let said = |bytes: &[u8]| {
-            let text = String::from_utf8_lossy(bytes);
-            let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-            lines[lines.len().saturating_sub(3)..].join("; ")
-        };
-        let banner = if self.is_greeted { String::new() } else { said(&self.banner) };
-        let mut words = vec![refused.unwrap_or_default(), said(&self.errors), banner];
-        words.retain(|words| !words.is_empty());
-        let reason = match (words.is_empty(), status) {
-            (false, _) => words.join("; "),
-            (true, Some(status)) => format!("it ended ({status})"),
-            (true, None) => "it ended".to_owned(),
-        };
-        Lost { reason, is_missing }
-    }
+    let code = status.and_then(|status| status.code()).filter(|_| banner.is_some());
+    let said = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes);
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        lines[lines.len().saturating_sub(3)..].join("; ")
+    };
+    let mut words = vec![refused.unwrap_or_default(), said(errors), said(&banner.unwrap_or_default())];
+    words.retain(|words| !words.is_empty());
+    let reason = match (words.is_empty(), status) {
+        (false, _) => words.join("; "),
+        (true, Some(status)) => format!("it ended ({status})"),
+        (true, None) => "it ended".to_owned(),
+    };
+    Lost { reason, is_missing: code.is_some_and(|code| MISSING.contains(&code)) }
 }
 
 type Pipes = (ChildStdin, ChildStdout, ChildStderr);

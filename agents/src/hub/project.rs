@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,12 +9,13 @@ use std::thread;
 
 use super::bounds::{ENTRIES, WAIT};
 use super::pulse::Pulse;
+use todo_write::text::path::is_special;
 
 /// The names of files and folders at the root of a project.
 const MARKERS: [&str; 9] = [".git", ".jj", ".hg", ".sl", ".svn", ".bzr", "_darcs", ".pijul", ".fslckout"];
 
 /// The root of the project in which a folder is, by names and kinds of files alone.
-pub(super) fn project_of(folder: &Path) -> Option<PathBuf> {
+fn project_of(folder: &Path) -> Option<PathBuf> {
     let is_marker = |path: &Path| {
         let kind = fs::symlink_metadata(path).map(|data| data.file_type());
         kind.is_ok_and(|kind| kind.is_dir() || kind.is_file() || kind.is_symlink()) && path.exists()
@@ -40,72 +40,76 @@ fn mount_in(table: &str, path: &Path) -> PathBuf {
     point.unwrap_or_else(|| path.iter().take(2).collect())
 }
 
-/// What a mount's thread does.
-type Job = Box<dyn FnOnce() + Send>;
-
-/// The thread of a mount, which only looks for projects.
-#[derive(Debug)]
-struct Mount {
-    jobs: Sender<Job>,
-    pulse: Arc<Pulse>,
-}
+/// A folder whose project a mount's thread finds, and who asks.
+type Job = (PathBuf, Sender<Option<PathBuf>>);
 
 /// Finds projects whose file systems may not answer.
 #[derive(Debug, Default)]
 pub(super) struct Projects {
-    mounts: Mutex<HashMap<PathBuf, Mount>>,
+    /// The thread of each mount, which only looks for projects, and since when it does.
+    mounts: Mutex<HashMap<PathBuf, (Sender<Job>, Arc<Pulse>)>>,
     /// The projects that were found, by the folders of sessions.
     known: Mutex<HashMap<PathBuf, Option<PathBuf>>>,
 }
+
+/// A file system does not answer in time.
+#[derive(Debug)]
+pub(super) struct NoAnswer;
 
 impl Projects {
     fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, Option<PathBuf>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has the thread of the mount of a folder do something; it is dropped if that does not answer.
-    pub(super) fn ask(&self, folder: &Path, job: Job) {
+    /// Has the thread of a folder's mount look for its project.
+    fn ask(&self, folder: &Path) -> Option<Receiver<Option<PathBuf>>> {
         let mount = mount_of(folder);
         let mut mounts = self.mounts.lock().unwrap_or_else(PoisonError::into_inner);
         if !mounts.contains_key(&mount) {
-            let (jobs, receiver) = channel();
-            let pulse = Arc::new(Pulse::new());
+            let ((jobs, asked), pulse) = (channel(), Arc::new(Pulse::new()));
             let own = Arc::clone(&pulse);
-            let thread = thread::Builder::new().name("todo-write-mount".into());
-            if thread.spawn(move || work(&receiver, &own)).is_err() {
-                return;
-            }
-            mounts.insert(mount.clone(), Mount { jobs, pulse });
+            let work = move || find(&asked, &own);
+            thread::Builder::new().name("todo-write-mount".into()).spawn(work).ok()?;
+            mounts.insert(mount.clone(), (jobs, pulse));
         }
-        if let Some(mount) = mounts.get(&mount).filter(|mount| !mount.pulse.is_over(WAIT)) {
-            let _ = mount.jobs.send(job);
-        }
+        let (jobs, _) = mounts.get(&mount).filter(|(_, pulse)| !pulse.is_over(WAIT))?;
+        let (sender, found) = channel();
+        let _ = jobs.send((folder.to_owned(), sender));
+        Some(found)
     }
 
-    /// The root of the project of a folder. `None` if it has no project, or if its file system does not answer in
-    /// time.
-    pub(super) fn of(&self, folder: &Path) -> Option<PathBuf> {
+    /// The root of the project of a folder, if it has one.
+    pub(super) fn of(&self, folder: &Path) -> Result<Option<PathBuf>, NoAnswer> {
         if let Some(known) = self.known().get(folder) {
-            return known.clone();
+            return Ok(known.clone());
         }
-        let (sender, receiver) = channel();
-        let asked = folder.to_owned();
-        self.ask(folder, Box::new(move || drop(sender.send(project_of(&asked)))));
-        let found = receiver.recv_timeout(WAIT).ok()?;
+        let found = self.ask(folder).and_then(|found| found.recv_timeout(WAIT).ok()).ok_or(NoAnswer)?;
         let mut known = self.known();
         if known.len() >= ENTRIES {
             known.clear();
         }
         known.insert(folder.to_owned(), found.clone());
-        found
+        Ok(found)
+    }
+
+    /// The root of the project of a folder that exists: the folder itself if it is in none, or if its file system does
+    /// not answer, unless Emacs could take the name for something else.
+    pub(super) fn root_of(&self, folder: &Path) -> Option<PathBuf> {
+        match self.of(folder) {
+            Ok(root) => folder.is_dir().then(|| root.unwrap_or_else(|| folder.to_owned())),
+            Err(NoAnswer) => {
+                let name = folder.to_str()?;
+                let is_plain = !is_special(name) && !name.contains(char::is_control);
+                is_plain.then(|| folder.to_owned())
+            }
+        }
     }
 }
 
-fn work(jobs: &Receiver<Job>, pulse: &Pulse) {
-    for job in jobs {
+fn find(asked: &Receiver<Job>, pulse: &Pulse) {
+    for (folder, answer) in asked {
         pulse.begin();
-        // What it owned is dropped if it fails, which its caller notices.
-        let _ = catch_unwind(AssertUnwindSafe(job));
+        let _ = answer.send(project_of(&folder));
         pulse.end();
     }
 }

@@ -1,97 +1,66 @@
 //! The messages that were not taken yet, in two lanes, each first in, first out.
 //!
-//! One lane has what happened at the sockets of machines, so that a call waits for no history. All else that is
-//! read is in the other one, where a fact of a process stays behind the events that its root read before.
-//! A full lane makes those wait who fill it; each of them is a thread for which nothing else waits.
+//! One lane has what happened at sockets, so that a call waits for no history. All else is in the other one, where a
+//! fact of a process stays behind the events that its root read before. A full lane makes those wait who fill it;
+//! each of them is a thread for which nothing else waits.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::bounds::IN_FLIGHT;
-use super::door;
 use super::lines::size;
 use todo_write::wire::program::Message;
 
-/// Called when something is put into an empty lane. It must return at once.
-pub type Bell = Box<dyn FnMut() + Send>;
-
-#[derive(Debug)]
-struct Lane<T> {
-    entries: VecDeque<(T, usize)>,
+#[derive(Debug, Default)]
+struct Lane {
+    entries: VecDeque<(Message, usize)>,
     bytes: usize,
 }
 
-impl<T> Lane<T> {
-    fn new() -> Lane<T> {
-        Lane { entries: VecDeque::new(), bytes: 0 }
-    }
-
-    /// Returns whether it was empty.
-    fn push(&mut self, entry: T, bytes: usize) -> bool {
-        self.bytes += bytes;
-        self.entries.push_back((entry, bytes));
-        self.entries.len() == 1
-    }
-
-    fn pop(&mut self) -> Option<T> {
-        let (entry, bytes) = self.entries.pop_front()?;
+impl Lane {
+    fn pop(&mut self) -> Option<Message> {
+        let (message, bytes) = self.entries.pop_front()?;
         self.bytes -= bytes;
-        Some(entry)
+        Some(message)
     }
 }
 
+#[derive(Debug, Default)]
 struct Lanes {
-    calls: Lane<(String, door::Event)>,
-    read: Lane<Message>,
-    /// None once the hub is closed.
-    bell: Option<Bell>,
+    calls: Lane,
+    read: Lane,
+    is_closed: bool,
 }
 
 impl Lanes {
-    fn ring(&mut self) {
-        if let Some(bell) = &mut self.bell {
-            bell();
+    fn of(&mut self, message: &Message) -> &mut Lane {
+        match message {
+            Message::Door(_) | Message::DoorThere(..) => &mut self.calls,
+            _ => &mut self.read,
         }
     }
 }
 
+#[derive(Debug, Default)]
 pub(super) struct Queue {
     lanes: Mutex<Lanes>,
-    /// Something was taken.
+    /// Something was added, or taken.
+    news: Condvar,
     room: Condvar,
 }
 
-impl std::fmt::Debug for Queue {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Queue").finish_non_exhaustive()
-    }
-}
-
 impl Queue {
-    pub(super) fn new(bell: Bell) -> Queue {
-        let lanes = Lanes { calls: Lane::new(), read: Lane::new(), bell: Some(bell) };
-        Queue { lanes: Mutex::new(lanes), room: Condvar::new() }
-    }
-
-    /// A poisoned lock is safe: nothing that may panic runs while it is held but the bell.
+    /// A poisoned lock is safe: nothing that may panic runs while it is held.
     fn lock(&self) -> MutexGuard<'_, Lanes> {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait(&self, is_full: impl Fn(&Lanes) -> bool) -> bool {
-        let is_full = |lanes: &mut Lanes| lanes.bell.is_some() && is_full(lanes);
+    /// Waits for room for such a message; returns false if the hub is closed.
+    pub(super) fn wait_for_room(&self, message: &Message) -> bool {
+        let is_full = |lanes: &mut Lanes| !lanes.is_closed && lanes.of(message).bytes >= IN_FLIGHT;
         let lanes = self.room.wait_while(self.lock(), is_full).unwrap_or_else(PoisonError::into_inner);
-        lanes.bell.is_some()
-    }
-
-    /// Waits for room for what is read; returns false if the hub is closed.
-    pub(super) fn wait_for_room(&self) -> bool {
-        self.wait(|lanes| lanes.read.bytes >= IN_FLIGHT)
-    }
-
-    /// Waits for room for calls; returns false if the hub is closed.
-    pub(super) fn wait_for_room_of_calls(&self) -> bool {
-        self.wait(|lanes| lanes.calls.bytes >= IN_FLIGHT)
+        !lanes.is_closed
     }
 
     /// Adds a message without waiting. Who sends many waits for room before.
@@ -103,31 +72,25 @@ impl Queue {
     /// Adds a message that has about that size.
     pub(super) fn push_sized(&self, message: Message, bytes: usize) {
         let mut lanes = self.lock();
-        if lanes.read.push(message, bytes) {
-            lanes.ring();
-        }
+        let lane = lanes.of(&message);
+        lane.bytes += bytes;
+        lane.entries.push_back((message, bytes));
+        self.news.notify_one();
     }
 
-    /// Adds what happened at the socket of a machine.
-    pub(super) fn push_call(&self, machine: String, event: door::Event, bytes: usize) {
-        let mut lanes = self.lock();
-        if lanes.calls.push((machine, event), bytes) {
-            lanes.ring();
+    /// The next message, for which this waits so long at most; `None` at once if the hub is closed.
+    pub(super) fn take(&self, time: Duration) -> Option<Message> {
+        let is_empty = |lanes: &mut Lanes| {
+            !lanes.is_closed && lanes.calls.entries.is_empty() && lanes.read.entries.is_empty()
+        };
+        let waited = self.news.wait_timeout_while(self.lock(), time, is_empty);
+        let mut lanes = waited.unwrap_or_else(PoisonError::into_inner).0;
+        if lanes.is_closed {
+            return None;
         }
-    }
-
-    /// The next message but calls.
-    pub(super) fn take(&self) -> Option<Message> {
-        let message = self.lock().read.pop();
+        let message = lanes.calls.pop().or_else(|| lanes.read.pop());
         self.room.notify_all();
         message
-    }
-
-    /// What happened next at the socket of a machine.
-    pub(super) fn take_call(&self) -> Option<(String, door::Event)> {
-        let call = self.lock().calls.pop();
-        self.room.notify_all();
-        call
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -135,54 +98,33 @@ impl Queue {
         lanes.calls.bytes + lanes.read.bytes
     }
 
-    pub(super) fn ring(&self) {
-        self.lock().ring();
+    pub(super) fn is_closed(&self) -> bool {
+        self.lock().is_closed
     }
 
     /// Ends all waits.
     pub(super) fn close(&self) {
-        self.lock().bell = None;
+        self.lock().is_closed = true;
+        self.news.notify_all();
         self.room.notify_all();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
     use super::*;
+    use todo_write::wire::program::DoorEvent;
 
     #[test]
-    fn a_message_in_an_empty_lane_rings() {
-        let rings = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&rings);
-        let queue = Queue::new(Box::new(move || {
-            counted.fetch_add(1, Ordering::Relaxed);
-        }));
-        let rung = || rings.swap(0, Ordering::Relaxed);
-        queue.push(Message::Silent(1));
-        queue.push(Message::Silent(2));
-        assert_eq!(rung(), 1);
-        queue.push_call("build".into(), door::Event::Closed(1), 9);
-        assert_eq!(rung(), 1, "calls are taken before the rest");
-        while queue.take().is_some() {}
-        queue.push(Message::Silent(1));
-        assert_eq!(rung(), 1);
-        queue.close();
-        while queue.take().is_some() {}
-        queue.push(Message::Silent(1));
-        assert_eq!(rung(), 0);
-    }
-
-    #[test]
-    fn a_full_lane_leaves_room_in_the_other() {
-        let queue = Queue::new(Box::new(|| {}));
-        queue.push_call("build".into(), door::Event::Closed(1), IN_FLIGHT);
-        assert!(queue.wait_for_room());
+    fn a_full_lane_leaves_room_in_the_other_and_calls_come_first() {
+        let queue = Queue::default();
+        let call = || Message::DoorThere("build".into(), DoorEvent::Closed(1));
         queue.push_sized(Message::Silent(1), IN_FLIGHT);
-        assert!(queue.take_call().is_some() && queue.wait_for_room_of_calls());
-        assert!(queue.take().is_some() && queue.wait_for_room());
-        assert_eq!(queue.bytes(), 0);
+        assert!(queue.wait_for_room(&call()));
+        queue.push_sized(call(), IN_FLIGHT);
+        assert!(matches!(queue.take(Duration::ZERO), Some(Message::DoorThere(..))));
+        assert!(queue.wait_for_room(&call()));
+        assert!(queue.take(Duration::ZERO).is_some() && queue.wait_for_room(&Message::Silent(1)));
+        assert_eq!((queue.bytes(), queue.take(Duration::ZERO).is_none()), (0, true));
     }
 }

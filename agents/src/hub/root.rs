@@ -14,7 +14,7 @@ use super::around::{Around, Common};
 use super::home::Home;
 use super::processes::ProcessFiles;
 use super::pulse::Pulse;
-use super::search::{Choosing, Search};
+use super::search::Search;
 use super::session::{Done, Session};
 use super::watch::{Changes, Watches};
 use todo_write::wire::event::Agent;
@@ -33,9 +33,8 @@ pub(super) enum Order {
     Check(SessionId),
     Set(Arc<Settings>),
     /// The root is this home, or none any more.
-    Home(Option<Arc<Home>>),
+    Home(Option<Home>),
     Search,
-    Choose(u64, Home, Vec<PathBuf>),
     /// A file changed.
     Look,
     Close,
@@ -47,35 +46,29 @@ pub(super) struct Given {
     pub(super) root: PathBuf,
     pub(super) common: Arc<Common>,
     pub(super) settings: Arc<Settings>,
-    pub(super) home: Option<Arc<Home>>,
     pub(super) changes: Arc<Changes>,
     pub(super) pulse: Arc<Pulse>,
 }
 
 /// What the owner wants of a root, which a panic leaves as it is.
 #[derive(Debug, Default)]
-struct Wanted {
-    sessions: BTreeMap<SessionId, (PathBuf, bool)>,
-    home: Option<Arc<Home>>,
-    choices: Vec<(u64, Home, Vec<PathBuf>)>,
+pub(super) struct Wanted {
+    pub(super) sessions: BTreeMap<SessionId, (PathBuf, bool)>,
+    pub(super) home: Option<Home>,
 }
 
 /// Serves a root until it is told to close. After a panic it begins again, once.
-pub(super) fn run(given: Given, orders: &Receiver<Order>) {
-    let mut wanted = Wanted { home: given.home.clone(), ..Wanted::default() };
-    for is_again in [false, true] {
-        let serve = || Root::new(&given, &mut wanted, is_again).serve(orders);
+pub(super) fn run(given: &Given, mut wanted: Wanted, orders: &Receiver<Order>) {
+    for _ in 0..2 {
+        let serve = || Root::new(given, &mut wanted).serve(orders);
         let served = catch_unwind(AssertUnwindSafe(serve));
         given.pulse.end();
         if served.is_ok() {
             return;
         }
     }
-    let Common { queue, answers, .. } = &*given.common;
-    queue.push(Message::Broken(given.root));
-    wanted.sessions.into_keys().for_each(|id| queue.push(Message::Failed(id)));
-    wanted.home.iter().for_each(|home| answers.found(home, Default::default()));
-    wanted.choices.iter().for_each(|(round, home, _)| answers.chosen(*round, &home.folder, Vec::new()));
+    given.common.queue.push(Message::Broken(given.root.clone()));
+    wanted.sessions.into_keys().for_each(|id| given.common.queue.push(Message::Failed(id)));
 }
 
 struct Root<'a> {
@@ -85,7 +78,6 @@ struct Root<'a> {
     sessions: BTreeMap<SessionId, Session>,
     processes: Option<ProcessFiles>,
     search: Option<Search>,
-    choices: Vec<Choosing>,
     /// Sessions that are to be read before what processes say is told, so that processes have the last word.
     owed: HashSet<SessionId>,
     /// Sessions that are said to be ready once the process files are read.
@@ -98,7 +90,7 @@ struct Root<'a> {
 }
 
 impl<'a> Root<'a> {
-    fn new(given: &'a Given, wanted: &'a mut Wanted, is_again: bool) -> Root<'a> {
+    fn new(given: &'a Given, wanted: &'a mut Wanted) -> Root<'a> {
         let around = Around {
             common: Arc::clone(&given.common),
             settings: Arc::clone(&given.settings),
@@ -109,13 +101,10 @@ impl<'a> Root<'a> {
             pulse: Arc::clone(&given.pulse),
         };
         let now = Instant::now();
-        let followed = wanted.sessions.iter();
         let session = |(id, (path, is_asked)): (&SessionId, &(PathBuf, bool))| {
-            (*id, Session::new(*id, path.clone(), *is_asked, is_again))
+            (*id, Session::new(*id, path.clone(), *is_asked))
         };
-        let sessions = followed.map(session).collect();
-        let choices = wanted.choices.iter().cloned();
-        let choices = choices.map(|(round, home, project)| Choosing::new(round, home, project)).collect();
+        let sessions = wanted.sessions.iter().map(session).collect();
         let home = wanted.home.clone();
         let mut root = Root {
             path: &given.root,
@@ -124,7 +113,6 @@ impl<'a> Root<'a> {
             sessions,
             processes: None,
             search: None,
-            choices,
             owed: HashSet::new(),
             ready: BTreeSet::new(),
             grown: HashSet::new(),
@@ -138,6 +126,7 @@ impl<'a> Root<'a> {
     fn serve(&mut self, orders: &Receiver<Order>) {
         loop {
             let round = self.next_round();
+            let until = |at: Instant| at.saturating_duration_since(Instant::now());
             let left = if self.has_work() { Some(Duration::ZERO) } else { round.map(until) };
             let order = match left {
                 Some(left) => orders.recv_timeout(left),
@@ -161,7 +150,6 @@ impl<'a> Root<'a> {
     fn has_work(&self) -> bool {
         self.processes.as_ref().is_some_and(|processes| processes.is_due)
             || self.sessions.values().any(|session| session.is_due)
-            || !self.choices.is_empty()
             || self.search.as_ref().is_some_and(Search::has_work)
     }
 
@@ -179,7 +167,7 @@ impl<'a> Root<'a> {
         match order {
             Order::Follow(id, path, is_asked) => {
                 self.wanted.sessions.insert(id, (path.clone(), is_asked));
-                self.sessions.insert(id, Session::new(id, path, is_asked, false));
+                self.sessions.insert(id, Session::new(id, path, is_asked));
             }
             Order::Stop(id) => self.forget(id),
             Order::Check(id) => {
@@ -196,15 +184,11 @@ impl<'a> Root<'a> {
                 let home = self.wanted.home.clone();
                 self.search.iter_mut().zip(home).for_each(|(search, home)| search.restart(home));
             }
-            Order::Choose(round, home, project) => {
-                self.wanted.choices.push((round, home.clone(), project.clone()));
-                self.choices.push(Choosing::new(round, home, project));
-            }
             Order::Look | Order::Close => {}
         }
     }
 
-    fn set_home(&mut self, home: Option<Arc<Home>>) {
+    fn set_home(&mut self, home: Option<Home>) {
         if home.as_ref().is_some_and(|home| home.agent == Agent::Claude) {
             let processes = self.processes.get_or_insert_with(|| ProcessFiles::new(self.path));
             processes.is_due = true;
@@ -282,12 +266,7 @@ impl<'a> Root<'a> {
         if let Some(id) = next.map(|(id, _)| *id) {
             return self.read_session(id);
         }
-        if let Some(choosing) = self.choices.first_mut() {
-            if choosing.step(&self.around) {
-                let over = self.choices.remove(0);
-                self.wanted.choices.retain(|(round, home, _)| !over.is(*round, &home.folder));
-            }
-        } else if let Some(search) = self.search.as_mut().filter(|search| search.has_work()) {
+        if let Some(search) = self.search.as_mut().filter(|search| search.has_work()) {
             search.step(&mut self.around);
         }
     }
@@ -297,9 +276,7 @@ impl<'a> Root<'a> {
     fn read_processes(&mut self) {
         if let Some(processes) = self.processes.as_mut().filter(|processes| processes.is_due) {
             #[cfg(test)]
-            for file in ["fails", "fails-again"] {
-                assert!(std::fs::remove_file(self.path.join(file)).is_err(), "a root that fails");
-            }
+            assert!(std::fs::remove_file(self.path.join("fails")).is_err(), "a root that fails");
             let ids = self.sessions.values().flat_map(Session::ids).map(str::to_owned).collect();
             let changed = processes.read(&ids, &mut self.around.watches);
             self.around.elsewhere = processes.elsewhere();
@@ -360,8 +337,4 @@ impl<'a> Root<'a> {
         }
         self.tell();
     }
-}
-
-fn until(at: Instant) -> Duration {
-    at.saturating_duration_since(Instant::now())
 }

@@ -1,22 +1,17 @@
-//! Finds the sessions in the folders of agents, and describes them.
+//! Finds the sessions in the folders of agents.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::around::Around;
 use super::bounds::ENTRIES;
-use super::home::Home;
+use super::home::{Home, Wanted};
 use super::watch::Watches;
 use crate::describe::describe;
-use crate::listing::Wanted;
 use todo_write::file::{self, FileStamp};
-use todo_write::wire::program::Description;
-use todo_write::wire::program::{Choice, Found};
+use todo_write::wire::program::{Description, Found, Message};
 
-/// Maximum number of sessions that are offered.
-const MOST_SESSIONS: usize = 300;
 /// The time after which a search lets others read.
 const SLICE: Duration = Duration::from_millis(20);
 /// The age of a file up to which its first line may be yet to come.
@@ -34,7 +29,7 @@ enum Head {
 /// Searches a home again and again.
 #[derive(Debug)]
 pub(super) struct Search {
-    home: Arc<Home>,
+    home: Home,
     heads: HashMap<PathBuf, Head>,
     watched: Vec<PathBuf>,
     listed: Option<Listed>,
@@ -59,7 +54,7 @@ struct Listed {
 }
 
 impl Search {
-    pub(super) fn new(home: Arc<Home>) -> Search {
+    pub(super) fn new(home: Home) -> Search {
         Search {
             home,
             heads: HashMap::new(),
@@ -72,7 +67,7 @@ impl Search {
     }
 
     /// Begins again.
-    pub(super) fn restart(&mut self, home: Arc<Home>) {
+    pub(super) fn restart(&mut self, home: Home) {
         (self.home, self.listed, self.is_due) = (home, None, true);
     }
 
@@ -125,8 +120,7 @@ impl Search {
             let interval = around.settings.interval * if listed.is_unsure { 1 } else { 10 };
             self.next = Instant::now() + interval;
             self.offered = listed.found.iter().map(|one| one.path.clone()).collect();
-            around.wait_for_room();
-            around.common.answers.found(&self.home, (listed.found, listed.unnamed));
+            around.send(Message::Found(listed.found, listed.unnamed));
         } else {
             self.listed = Some(listed);
         }
@@ -153,9 +147,7 @@ impl Search {
         files.sort_unstable();
         files.dedup();
         // Names that are no text are shown as nearly as they can be.
-        let is_no_text = |(_, path): &mut (_, PathBuf)| path.to_str().is_none();
-        let others = files.extract_if(.., is_no_text).map(|(_, path)| path);
-        let unnamed = listing.unreadable.into_iter().chain(others).take(ENTRIES);
+        let unnamed = listing.unreadable.into_iter().take(ENTRIES);
         let unnamed = unnamed.map(|path| path.to_string_lossy().into_owned().into()).collect();
         Listed { files, unnamed, begun, found: Vec::new(), is_unsure: false }
     }
@@ -180,51 +172,5 @@ impl Search {
             self.heads.insert(path.to_owned(), head);
         }
         self.heads.get(path).unwrap_or(&Head::Unnamed(None))
-    }
-}
-
-/// Describes the sessions of a home once.
-#[derive(Debug)]
-pub(super) struct Choosing {
-    round: u64,
-    home: Home,
-    /// The names of the project's root.
-    project: Vec<PathBuf>,
-    left: Option<Vec<(SystemTime, PathBuf)>>,
-    choices: Vec<Choice>,
-}
-
-impl Choosing {
-    pub(super) fn new(round: u64, home: Home, project: Vec<PathBuf>) -> Choosing {
-        Choosing { round, home, project, left: None, choices: Vec::new() }
-    }
-
-    /// Describes some of them; returns whether that is all, which answers then.
-    pub(super) fn step(&mut self, around: &Around) -> bool {
-        let end = Instant::now() + SLICE;
-        let home = &self.home;
-        let left = self.left.get_or_insert_with(|| {
-            let wanted = Wanted { limit: Some(MOST_SESSIONS), ..Wanted::default() };
-            let files = wanted.list(&home.folders().0).files.into_iter().rev();
-            files.filter(|(_, path)| path.to_str().is_some()).collect()
-        });
-        while let Some((modified, path)) = left.pop() {
-            if let Some(description) = describe(&path).filter(|one| !one.is_subagent) {
-                let is_of_project = around.is_of_project(&self.project, description.folder.as_deref());
-                self.choices.push(Choice { modified, path, is_of_project, description });
-            }
-            if Instant::now() > end {
-                break;
-            }
-        }
-        let is_over = left.is_empty();
-        if is_over {
-            around.common.answers.chosen(self.round, &home.folder, std::mem::take(&mut self.choices));
-        }
-        is_over
-    }
-
-    pub(super) fn is(&self, round: u64, home: &Path) -> bool {
-        self.round == round && self.home.folder == home
     }
 }

@@ -46,8 +46,8 @@ pub(super) struct Session {
     pub(super) is_checked: bool,
     /// When it changed last, as far as that is known.
     pub(super) changed: SystemTime,
-    /// Whether it was followed before, so that its events begin again.
-    is_again: bool,
+    /// Whether nothing of it was sent: its events begin then, also if it was followed before.
+    is_new: bool,
     /// Whether its events are sent although no user looks at it: the user asked for it, or it has a list.
     is_wanted: bool,
     is_found: bool,
@@ -63,7 +63,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(id: SessionId, path: PathBuf, is_asked: bool, is_again: bool) -> Session {
+    pub(super) fn new(id: SessionId, path: PathBuf, is_asked: bool) -> Session {
         let changed = file::modified(&path).unwrap_or_else(SystemTime::now);
         Session {
             id,
@@ -72,7 +72,7 @@ impl Session {
             is_due: true,
             is_checked: true,
             changed,
-            is_again,
+            is_new: true,
             is_wanted: is_asked,
             is_found: false,
             is_caught_up: false,
@@ -219,7 +219,7 @@ impl Session {
             size: length.map_or(0, |file| file.len()),
             grew: Some(self.grew),
             warning: warning.or_else(|| left_out.then(|| "an entry is too large and was left out".into())),
-            is_restart: change == TailChange::Replaced || std::mem::take(&mut self.is_again),
+            is_restart: change == TailChange::Replaced || std::mem::take(&mut self.is_new),
             ..Piece::default()
         };
         let mut left = pieces.into_iter().peekable();
@@ -231,10 +231,7 @@ impl Session {
                 project: self.project.clone().flatten(),
                 ..std::mem::take(&mut first)
             };
-            if !around.wait_for_room() {
-                return;
-            }
-            around.common.queue.push_sized(Message::Events(self.id, piece), bytes);
+            around.send_sized(Message::Events(self.id, piece), bytes);
         }
     }
 

@@ -6,21 +6,22 @@ use std::fs::{self, Permissions};
 use std::io::ErrorKind;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use todo_write::wire::program::{Message as News, Settings};
+use todo_write::wire::program::{Command, DoorEvent as Event, Message as News, Opening};
 use todo_write::wire::socket::{Answer, Behavior, Decision, Hello, Message, Welcome};
-use todo_write_mcp::hub::Hub;
-use todo_write_mcp::hub::door::{ConnectionId, Event, Settings as Door};
+use todo_write_mcp::hub::door::ConnectionId;
+use todo_write_mcp::hub::{Hub, codex::Times};
 use tungstenite::protocol::WebSocket;
 use tungstenite::{Error, Message as Frame};
 
 use crate::common::{Folder, NEVER, wait};
 use crate::door::{Program, hello};
+use crate::hub::hub;
 
 pub const THREAD: &str = "01a2-garden";
 const SOCKET: &str = "app-server-control/app-server-control.sock";
@@ -155,11 +156,10 @@ impl Garden {
         let home = Folder::short();
         folder(home.path(), 0o700);
         let state = begin(home.path(), &home.path().join("run"), state);
-        let mut hub = Hub::new(Settings::default(), Box::new(|| {}));
-        let socket: PathBuf = home.path().join("run/door");
+        let hub = hub(home.path(), Times { joining, answering });
         let welcome = Welcome { version: "1.2.3".into(), ..Welcome::default() };
-        let codex = vec![home.path().to_owned()];
-        hub.open_door(Door { codex, joining, answering, ..Door::new(&socket, welcome) }).unwrap();
+        let codex = Some(vec![home.path().to_owned()]);
+        hub.obey(Command::Door(Some(Opening { welcome, codex, socket: None })));
         Garden { home, state, hub }
     }
 
@@ -169,7 +169,7 @@ impl Garden {
     }
 
     fn event<T>(&self, what: &str, find: impl Fn(&Event) -> Option<T>) -> T {
-        wait(what, || match self.hub.take()? {
+        wait(what, || match self.hub.take(Duration::ZERO)? {
             News::Door(event) => find(&event),
             _ => None,
         })
@@ -198,7 +198,7 @@ impl Garden {
 
     fn answer(&self, id: ConnectionId, decision: Decision) {
         let answer = Answer { call: 1, ok: true, text: String::new(), decision: Some(decision) };
-        assert!(self.hub.door().unwrap().answer(id, answer));
+        self.hub.obey(Command::Answer(id, answer));
     }
 
     /// Checks that its question is answered in its terminal, and nothing of an answer here is passed on.
@@ -499,9 +499,9 @@ fn a_question_ends_with_its_session_its_daemon_and_the_door() {
     garden.with(|state| state.is_over = true);
     garden.withdrawn(id);
 
-    let mut garden = Garden::asking(command());
+    let garden = Garden::asking(command());
     garden.question();
-    garden.hub.close_door();
+    garden.hub.obey(Command::Door(None));
     wait("the end of all", || {
         garden.with(|state| state.clients.iter().all(|client| client.is_gone).then_some(()))
     });

@@ -1,25 +1,30 @@
 //! The socket for agents' programs, as programs use it, and as none should.
 
+use std::collections::VecDeque;
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 use todo_write::wire::socket::{Answer, LARGEST, Message, Role, Welcome};
-use todo_write_mcp::hub::door::{ConnectionId, Door, Event, Found, Settings, State};
+use todo_write_mcp::hub::door::{ConnectionId, Door, Event, Finder, Settings, State};
 
 use crate::common::{DEADLINE, Folder, NEVER, wait, wait_until};
+
+/// What happened at a door and was not taken.
+type Events = Arc<Mutex<VecDeque<Event>>>;
 
 /// A door in a folder of its own.
 struct Opened {
     folder: Folder,
     door: Door,
-    rings: Arc<AtomicUsize>,
+    events: Events,
 }
 
 fn private() -> Folder {
@@ -31,28 +36,39 @@ fn private() -> Folder {
 
 fn settings(socket: &Path, patience: Duration) -> Settings {
     let welcome = Welcome { version: "1.2.3".into(), process: Some(4711), ..Welcome::default() };
-    Settings { patience, finding: NEVER, ..Settings::new(socket, welcome) }
+    Settings { socket: socket.to_owned(), welcome, patience }
+}
+
+fn open(settings: Settings, finder: Finder) -> Result<(Door, Events), String> {
+    let events = Events::default();
+    let added = Arc::clone(&events);
+    let out = Box::new(move |event| added.lock().unwrap().push_back(event));
+    Ok((Door::open(settings, finder, out)?, events))
 }
 
 fn open_at(socket: &Path) -> Result<Door, String> {
-    Door::open(settings(socket, NEVER), Box::new(|_, found| found(None)), Box::new(|| {}))
+    Ok(open(settings(socket, NEVER), Box::new(|_| None))?.0)
 }
 
 impl Opened {
     fn new() -> Opened {
-        Opened::with_patience(NEVER)
+        Opened::with(NEVER, Box::new(|_| None))
     }
 
-    fn with_patience(patience: Duration) -> Opened {
+    fn with(patience: Duration, finder: Finder) -> Opened {
         let folder = private();
-        let rings = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&rings);
-        let bell = Box::new(move || {
-            count.fetch_add(1, Ordering::SeqCst);
-        });
-        let finder = Box::new(|_: &Path, found: Found| found(None));
-        let door = Door::open(settings(&folder.path().join("socket"), patience), finder, bell).unwrap();
-        Opened { folder, door, rings }
+        let (door, events) = open(settings(&folder.path().join("socket"), patience), finder).unwrap();
+        Opened { folder, door, events }
+    }
+
+    /// Takes what happened next.
+    fn take(&self) -> Option<Event> {
+        loop {
+            let event = self.events.lock().unwrap().pop_front()?;
+            if self.door.take(&event) {
+                return Some(event);
+            }
+        }
     }
 
     fn socket(&self) -> PathBuf {
@@ -81,11 +97,11 @@ impl Opened {
 
     /// Waits for an event that `find` accepts; drops the others.
     fn wait<T>(&self, find: impl Fn(&Event) -> Option<T>) -> T {
-        wait("an event", || self.door.take().as_ref().and_then(&find))
+        wait("an event", || self.take().as_ref().and_then(&find))
     }
 
     fn wait_for_news(&self) {
-        wait_until("news", || self.door.has_news());
+        wait_until("news", || !self.events.lock().unwrap().is_empty());
     }
 
     fn wait_for_end(&self, id: ConnectionId) {
@@ -111,7 +127,7 @@ impl Opened {
         wait("room", || {
             let mut program = self.connect();
             let is_sent = program.write(format!("{}\n", hello(&["check"])).as_bytes()).is_ok();
-            while self.door.take().is_some() {}
+            while self.take().is_some() {}
             is_sent.then(|| program.receive())?.filter(|message| message["type"] == "welcome")
         });
     }
@@ -277,8 +293,8 @@ fn no_process_meets_a_socket_that_is_not_private_yet() {
 }
 
 /// The next state that a door tells.
-fn told(door: &Door) -> State {
-    wait("a state", || match door.take() {
+fn told(events: &Events) -> State {
+    wait("a state", || match events.lock().unwrap().pop_front() {
         Some(Event::State(state)) => Some(state),
         _ => None,
     })
@@ -287,10 +303,11 @@ fn told(door: &Door) -> State {
 #[test]
 fn a_second_owner_is_a_client_of_the_first_and_takes_over_when_that_ends() {
     let first = Opened::new();
-    let second = open_at(&first.socket()).unwrap();
-    assert_eq!(told(&second), State::Client(Some(4711)));
-    let third = open_at(&first.socket()).unwrap();
-    assert_eq!(told(&third), State::Client(Some(4711)));
+    let another = || open(settings(&first.socket(), NEVER), Box::new(|_| None)).unwrap();
+    let (second, said) = another();
+    assert_eq!(told(&said), State::Client(Some(4711)));
+    let (third, said) = another();
+    assert_eq!(told(&said), State::Client(Some(4711)));
     let Opened { folder, door, .. } = first;
     drop(door);
     // One of them takes over, and the other one is its client.
@@ -305,20 +322,20 @@ fn a_second_owner_is_a_client_of_the_first_and_takes_over_when_that_ends() {
 fn a_door_that_cannot_take_over_says_so_once_and_tries_again() {
     let first = Opened::new();
     let patience = settings(&first.socket(), Duration::from_millis(1));
-    let second = Door::open(patience, Box::new(|_, found| found(None)), Box::new(|| {})).unwrap();
-    assert_eq!(told(&second), State::Client(Some(4711)));
+    let (_second, said) = open(patience, Box::new(|_| None)).unwrap();
+    assert_eq!(told(&said), State::Client(Some(4711)));
     let set_mode = |mode| fs::set_permissions(first.folder.path(), Permissions::from_mode(mode)).unwrap();
     set_mode(0o777);
     drop(first.door);
-    let reason = told(&second);
+    let reason = told(&said);
     assert!(matches!(reason, State::Failed(_)), "{reason:?}");
     let socket = first.folder.path().join("socket");
     fs::write(&socket, "").unwrap();
     set_mode(0o700);
-    let another = told(&second);
+    let another = told(&said);
     assert!(matches!(another, State::Failed(_)) && another != reason, "{another:?}");
     fs::remove_file(socket).unwrap();
-    assert_eq!(told(&second), State::Open);
+    assert_eq!(told(&said), State::Open);
 }
 
 #[test]
@@ -434,8 +451,8 @@ fn a_connection_begins_with_a_hello_in_time_of_a_known_role_and_version() {
     }
     opened.wait(|event| matches!(event, Event::Outdated).then_some(()));
     // That is said once, and no connection began.
-    assert!(opened.door.take().is_none());
-    let opened = Opened::with_patience(Duration::from_millis(1));
+    assert!(opened.take().is_none());
+    let opened = Opened::with(Duration::from_millis(1), Box::new(|_| None));
     assert!(opened.connect().refusal().contains("without a hello"));
 }
 
@@ -449,19 +466,16 @@ fn unknown_types_and_fields_are_ignored() {
     assert_eq!(opened.call(id).0, 2);
 }
 
-/// A door that looks for projects so long, with what is looked for in /hangs and is not answered.
-fn finding(time: Duration) -> (Opened, Arc<Mutex<Vec<Found>>>) {
-    let folder = private();
-    let kept: Arc<Mutex<Vec<Found>>> = Arc::default();
-    let keep = Arc::clone(&kept);
-    let finder = Box::new(move |folder: &Path, found: Found| match folder.to_str() {
-        Some("/hangs" | "/ssh:hangs:/x") => keep.lock().unwrap().push(found),
-        Some("/none") => found(None),
-        _ => found(Some("/garden".into())),
-    });
-    let usual = settings(&folder.path().join("socket"), NEVER);
-    let door = Door::open(Settings { finding: time, ..usual }, finder, Box::new(|| {})).unwrap();
-    (Opened { folder, door, rings: Arc::default() }, kept)
+/// A door that finds no project of /hangs before what this returns is told or dropped.
+fn finding() -> (Opened, Sender<PathBuf>) {
+    let (sender, found) = channel();
+    let found = Mutex::new(found);
+    let finder = move |folder: &Path| match folder.to_str() {
+        Some("/hangs") => found.lock().unwrap().recv().ok(),
+        Some("/none") => None,
+        _ => Some("/garden".into()),
+    };
+    (Opened::with(NEVER, Box::new(finder)), sender)
 }
 
 impl Opened {
@@ -495,13 +509,13 @@ fn root(folder: &str, root: Option<&str>) -> (String, Option<String>) {
 
 #[test]
 fn a_greeting_waits_for_the_root_of_its_project_and_nobody_else_does() {
-    let (opened, kept) = finding(NEVER);
-    let _hangs = opened.works_in("/hangs");
-    wait_until("a look for a project", || !kept.lock().unwrap().is_empty());
+    let (opened, found) = finding();
+    let mut hangs = opened.works_in("/hangs");
+    assert_eq!(hangs.receive().unwrap()["type"], "welcome");
     let _others = ["/none", "/garden/bed", "garden"].map(|folder| opened.works_in(folder));
-    let found = opened.roots(3);
-    assert_eq!(found, [root("/garden/bed", Some("/garden")), root("/none", None), root("garden", None)]);
-    kept.lock().unwrap().drain(..).for_each(|found| found(Some("/late".into())));
+    let roots = opened.roots(3);
+    assert_eq!(roots, [root("/garden/bed", Some("/garden")), root("/none", None), root("garden", None)]);
+    found.send("/late".into()).unwrap();
     assert_eq!(opened.roots(1), [root("/hangs", Some("/late"))]);
     opened.wait(|event| matches!(event, Event::Message(_, Message::Call(_))).then_some(()));
     opened.assert_serves();
@@ -509,31 +523,20 @@ fn a_greeting_waits_for_the_root_of_its_project_and_nobody_else_does() {
 
 #[test]
 fn a_program_that_left_while_its_project_was_looked_for_makes_no_call() {
-    let (opened, kept) = finding(NEVER);
+    let (opened, found) = finding();
     let mut program = opened.works_in("/hangs");
     assert_eq!(program.receive().unwrap()["type"], "welcome");
-    wait_until("a look for a project", || !kept.lock().unwrap().is_empty());
     let is_live = || (1..10_000).any(|id| opened.door.is_live(id));
     assert!(is_live());
     drop(program);
     wait_until("its end", || !is_live());
-    kept.lock().unwrap().drain(..).for_each(|found| found(None));
+    drop(found);
     assert_eq!(opened.roots(1), [root("/hangs", None)]);
     opened.wait(|event| match event {
         Event::Message(_, Message::Call(call)) => panic!("{call:?}"),
         Event::Closed(_) => Some(()),
         _ => None,
     });
-}
-
-#[test]
-fn a_folder_that_does_not_answer_stands_for_its_project_if_it_can_be_taken_for_nothing_else() {
-    let (opened, kept) = finding(Duration::from_millis(20));
-    let _programs = ["/hangs", "/ssh:hangs:/x"].map(|folder| opened.works_in(folder));
-    assert_eq!(opened.roots(2), [root("/hangs", Some("/hangs")), root("/ssh:hangs:/x", None)]);
-    // A late answer changes nothing.
-    kept.lock().unwrap().drain(..).for_each(|found| found(Some("/late".into())));
-    opened.assert_serves();
 }
 
 #[test]
@@ -612,7 +615,7 @@ fn the_next_line_of_a_connection_waits_for_the_answer_and_other_programs_do_not(
         _ => None,
     });
     assert_eq!(next, (other_id, 9));
-    assert!(opened.door.take().is_none());
+    assert!(opened.take().is_none());
     opened.answer(id, 1, "");
     assert_eq!(opened.call(id).0, 2);
 }
@@ -628,7 +631,7 @@ fn a_program_that_leaves_takes_its_untaken_call_back_and_its_goodbye_arrives() {
     opened.wait_for_end(id);
     let mut seen = Vec::new();
     wait("its end", || {
-        match opened.door.take()? {
+        match opened.take()? {
             Event::Message(of, Message::Bye(bye)) if of == id => seen.push(format!("bye {}", bye.killed)),
             Event::Closed(of) if of == id => return Some(()),
             other => panic!("{other:?}"),
@@ -730,7 +733,7 @@ fn the_owner_hears_of_a_hook_only_while_there_is_something_to_tell_its_agent() {
     assert_eq!(hook.receive().unwrap()["text"], "The user says: stop");
     opened.door.tell("5e55", false);
     assert_eq!(ask(Some("5e55")).0.receive().as_ref(), Some(&nothing));
-    while let Some(event) = opened.door.take() {
+    while let Some(event) = opened.take() {
         assert!(!matches!(event, Event::Message(_, Message::Call(_))), "{event:?}");
     }
 }
@@ -742,112 +745,6 @@ fn the_owner_hears_of_a_program_in_the_agent_that_asks_what_to_tell_it() {
     plugin.send(&hello(&["plan", "note"]));
     plugin.send(&json!({"type": "call", "call": 1, "role": "note", "session": "ses_1"}));
     opened.wait(|event| matches!(event, Event::Message(_, Message::Call(_))).then_some(()));
-}
-
-impl Opened {
-    /// A program in a role that has that process, or was started by it, and its number.
-    fn of_agent(&self, role: &str, process: &str, number: u32) -> (Program, ConnectionId) {
-        let mut program = self.connect();
-        let mut greeting = hello(&[role]);
-        let id = format!("{role} {process} {number}");
-        (greeting["id"], greeting[process], greeting["pidDomain"]) =
-            (id.as_str().into(), number.into(), "pid:[1]".into());
-        program.send(&greeting);
-        assert_eq!(program.receive().unwrap()["type"], "welcome");
-        let number = self.wait(|event| match event {
-            Event::Message(number, Message::Hello(hello)) if hello.id == id => Some(*number),
-            _ => None,
-        });
-        (program, number)
-    }
-
-    /// Whose the next call of a program is: its session, subagent and task, and who announced it.
-    fn owner_of_call(&self, program: &mut Program) -> [Option<String>; 4] {
-        let line = json!({"type": "call", "call": 1, "by": 7, "arguments": {"todos": []}});
-        program.send(&line);
-        let (id, call) = self.wait(|event| match event {
-            Event::Message(id, Message::Call(call)) => Some((*id, call.clone())),
-            _ => None,
-        });
-        assert_eq!(call.arguments.unwrap().get(), line["arguments"].to_string());
-        self.answer(id, call.call, "");
-        program.receive().unwrap();
-        [call.session, call.subagent, call.task, call.by.map(|id| id.to_string())]
-    }
-}
-
-/// Announces a call of a session.
-fn announce(plugin: &mut Program, session: &str) {
-    plugin.send(&json!({"type": "call", "call": 1, "session": session, "task": format!("of {session}")}));
-    assert_eq!(plugin.receive().unwrap(), json!({"type": "answer", "call": 1, "ok": true, "text": ""}));
-}
-
-fn owner(session: &str, by: ConnectionId) -> [Option<String>; 4] {
-    [Some(session.to_owned()), None, Some(format!("of {session}")), Some(by.to_string())]
-}
-
-const NOBODY: [Option<String>; 4] = [const { None }; 4];
-
-#[test]
-fn a_call_without_a_session_is_the_oldest_that_was_announced_in_its_agent() {
-    let opened = Opened::new();
-    let (mut plugin, by) = opened.of_agent("plan", "process", 40);
-    let (mut other, _) = opened.of_agent("plan", "process", 41);
-    let (mut bridge, _) = opened.of_agent("tool", "parent", 40);
-    announce(&mut other, "elsewhere");
-    for session in ["a", "b", "a"] {
-        announce(&mut plugin, session);
-    }
-    for session in ["a", "b", "a"] {
-        assert_eq!(opened.owner_of_call(&mut bridge), owner(session, by));
-    }
-    assert_eq!(opened.owner_of_call(&mut bridge), NOBODY);
-}
-
-#[test]
-fn an_agent_has_64_announced_calls_of_which_the_oldest_go() {
-    let opened = Opened::new();
-    let (mut plugin, by) = opened.of_agent("plan", "process", 40);
-    let (mut bridge, _) = opened.of_agent("tool", "parent", 40);
-    for number in 0..66 {
-        announce(&mut plugin, &format!("s{number}"));
-    }
-    for number in 2..66 {
-        assert_eq!(opened.owner_of_call(&mut bridge), owner(&format!("s{number}"), by));
-    }
-    assert_eq!(opened.owner_of_call(&mut bridge), NOBODY);
-}
-
-#[test]
-fn an_announced_call_is_withdrawn_by_the_end_of_its_turn_or_of_its_program() {
-    let opened = Opened::new();
-    let (mut plugin, by) = opened.of_agent("plan", "process", 40);
-    let (mut bridge, _) = opened.of_agent("tool", "parent", 40);
-    let say = |plugin: &mut Program, session: &str, activity: &str| {
-        plugin.send(&json!({"type": "activity", "session": session, "activity": activity}));
-        opened.wait(|event| matches!(event, Event::Message(_, Message::Activity(_))).then_some(()));
-    };
-    for (session, activity) in [("a", "idle"), ("b", "working"), ("c", "failed"), ("d", "unknown")] {
-        announce(&mut plugin, session);
-        say(&mut plugin, session, activity);
-    }
-    assert_eq!(opened.owner_of_call(&mut bridge), owner("b", by));
-    assert_eq!(opened.owner_of_call(&mut bridge), NOBODY);
-    announce(&mut plugin, "a");
-    drop(plugin);
-    opened.wait(|event| matches!(event, Event::Closed(of) if *of == by).then_some(()));
-    assert_eq!(opened.owner_of_call(&mut bridge), NOBODY);
-}
-
-#[test]
-fn an_announced_call_waits_for_no_answer_of_the_owner() {
-    let opened = Opened::new();
-    let (mut plugin, by) = opened.of_agent("plan", "process", 40);
-    let (mut bridge, _) = opened.of_agent("tool", "parent", 40);
-    plugin.send(&json!({"type": "call", "call": 9, "session": "a", "arguments": {"todos": []}}));
-    assert_eq!(opened.call(by).0, 9);
-    announce(&mut plugin, "a");
-    assert_eq!(opened.owner_of_call(&mut bridge), owner("a", by));
 }
 
 // Many, large and slow
@@ -864,7 +761,7 @@ fn a_program_that_reads_nothing_is_left_and_nobody_waits_for_it() {
         if program.write(format!("{{\"type\":\"call\",\"call\":{calls}}}\n").as_bytes()).is_err() {
             break;
         }
-        let taken = wait("a call", || match opened.door.take() {
+        let taken = wait("a call", || match opened.take() {
             Some(Event::Message(_, Message::Call(call))) => Some(Some(call.call)),
             Some(Event::Closed(_)) => Some(None),
             _ => None,
@@ -924,7 +821,7 @@ fn a_thousand_connections_are_bounded_and_those_that_left_make_room() {
             Some(message) if message["type"] == "welcome" => programs.push(program),
             _ => refused += 1,
         }
-        while opened.door.take().is_some() {}
+        while opened.take().is_some() {}
     }
     assert_eq!((programs.len(), refused), (200, 200));
     programs.clear();
@@ -932,15 +829,4 @@ fn a_thousand_connections_are_bounded_and_those_that_left_make_room() {
         drop(opened.connect());
     }
     opened.wait_for_room();
-}
-
-#[test]
-fn the_bell_rings_when_something_waits_for_the_first_time() {
-    let opened = Opened::new();
-    let (mut program, id) = opened.hello("tool");
-    while opened.door.take().is_some() {}
-    let before = opened.rings.load(Ordering::SeqCst);
-    program.send(&json!({"type": "call", "call": 1}));
-    wait_until("the bell", || opened.rings.load(Ordering::SeqCst) > before);
-    assert_eq!(opened.call(id).0, 1);
 }

@@ -22,7 +22,7 @@ use todo_write::recorder::Recorder;
 use todo_write_mcp::claude::process_files::Processes;
 use todo_write_mcp::describe::describe;
 use todo_write_mcp::follower::Follower;
-use todo_write_mcp::listing::Wanted;
+use todo_write_mcp::hub::home::Wanted;
 
 use crate::common::process::{dead, living};
 use crate::common::{Folder, receive, record, session};

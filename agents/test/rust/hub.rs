@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::id;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -16,8 +16,8 @@ use todo_write::journal::store::{Storage, Store};
 use todo_write::recorder::Recorder;
 use todo_write::recorder::apply::Applier;
 use todo_write::wire::event::Agent;
-use todo_write::wire::program::{Message, Settings};
-use todo_write_mcp::hub::{Home, Hub};
+use todo_write::wire::program::{Command, Message, Settings};
+use todo_write_mcp::hub::{Hub, Local, codex};
 
 use crate::common::process::{dead, living};
 use crate::common::session::{line, list};
@@ -27,15 +27,20 @@ const NOW: u64 = 4_000_000_000_000;
 
 /// A number that no other session or round has.
 fn number() -> u64 {
-    static LAST: AtomicUsize = AtomicUsize::new(0);
-    LAST.fetch_add(1, Ordering::SeqCst) as u64 + 1
+    static LAST: AtomicU64 = AtomicU64::new(1);
+    LAST.fetch_add(1, Ordering::SeqCst)
+}
+
+/// A hub for the user with that home, who has no agents.
+pub fn hub(home: &Path, codex: codex::Times) -> Hub {
+    let socket = home.join("run/door");
+    Hub::new(Local { version: "0.0.0".into(), home: home.to_owned(), homes: Vec::new(), socket, codex })
 }
 
 /// A home of Claude Code, and a hub that looks at it often.
 struct Homes {
     folder: Folder,
     hub: Hub,
-    rings: Arc<AtomicUsize>,
     /// What was taken and not looked for.
     taken: Vec<Message>,
 }
@@ -50,20 +55,15 @@ impl Homes {
         for name in ["projects/-garden", "sessions"] {
             fs::create_dir_all(folder.path().join(name)).unwrap();
         }
-        let rings = Arc::new(AtomicUsize::new(0));
-        let ring = Arc::clone(&rings);
-        let settings = Settings { interval, ..Settings::default() };
-        let hub = Hub::new(
-            settings,
-            Box::new(move || {
-                ring.fetch_add(1, Ordering::SeqCst);
-            }),
-        );
-        Homes { folder, hub, rings, taken: Vec::new() }
+        let hub = hub(folder.path(), codex::USUAL);
+        hub.obey(Command::Set(Settings { interval, ..Settings::default() }));
+        Homes { folder, hub, taken: Vec::new() }
     }
 
-    fn home(&self, is_searched: bool) -> Home {
-        Home { agent: Agent::Claude, folder: self.folder.path().to_owned(), is_searched }
+    /// Makes the home known, or none.
+    fn set_home(&self, is_there: bool, is_searched: bool) {
+        let home = is_there.then(|| (Agent::Claude, self.folder.path().to_owned()));
+        self.hub.obey(Command::Homes(Some(home.into_iter().collect()), is_searched));
     }
 
     fn file(&self, session: &str) -> PathBuf {
@@ -79,20 +79,21 @@ impl Homes {
 
     fn follow(&self, path: &Path) -> u64 {
         let id = number();
-        self.hub.follow(id, path, true);
+        self.hub.obey(Command::Follow { session: id, file: path.to_owned(), is_asked: true });
         id
     }
 
     fn choose(&self, project: &str) -> u64 {
         let round = number();
-        self.hub.choose(round, vec![self.home(false)], &[project.into()]);
+        self.set_home(true, false);
+        self.hub.obey(Command::Choose(round, vec![project.into()]));
         round
     }
 
     /// Waits for a message that `find` accepts; keeps the others.
     fn wait<T>(&mut self, mut find: impl FnMut(&Message) -> Option<T>) -> T {
         loop {
-            let message = wait("a message", || self.hub.take());
+            let message = wait("a message", || self.hub.take(Duration::ZERO));
             let found = find(&message);
             self.taken.push(message);
             if let Some(found) = found {
@@ -141,7 +142,7 @@ fn a_session_that_nobody_looks_at_is_silent_until_it_has_a_list_or_is_asked_for(
     let unattended = |text: String| text.replace("\"cwd\"", "\"entrypoint\":\"sdk-cli\",\"cwd\"");
     let path = homes.write("s", &unattended(line("s", "user", 0, "Dig".into())));
     let id = number();
-    homes.hub.follow(id, &path, false);
+    homes.hub.obey(Command::Follow { session: id, file: path.clone(), is_asked: false });
     homes.wait_until_ready(id);
     let asked = homes.follow(&path);
     homes.wait(|message| {
@@ -172,7 +173,7 @@ fn a_check_is_answered_after_all_that_the_file_had() {
     let (mut applier, mut store) = (Applier::new(Recorder::default()), Store::new(Storage::default()));
     for n in 1..30 {
         homes.write("s", &list("s", n, &format!("Bed {n}")));
-        homes.hub.check(id);
+        homes.hub.obey(Command::Check(id));
         homes.wait_until_ready(id);
         homes.apply(id, &mut applier, &mut store);
         assert_eq!(contents(&mut store, "claude:s"), [format!("Bed {n}")]);
@@ -185,13 +186,11 @@ fn readers_wait_while_nobody_takes_what_they_have() {
     let path = homes.write("long", &history("long", 1..20_000));
     let id = homes.follow(&path);
     homes.wait_until_full();
-    // One ring is enough until something is taken.
-    assert_eq!(homes.rings.load(Ordering::SeqCst), 1);
     let mut counts = Vec::new();
     loop {
         let waiting = homes.hub.waiting_bytes();
         assert!(waiting < 2 * 1024 * 1024, "{waiting}");
-        match wait("a message", || homes.hub.take()) {
+        match wait("a message", || homes.hub.take(Duration::ZERO)) {
             Message::Events(_, piece) => counts.push(piece.events.len()),
             Message::Ready { session, .. } if session == id => break,
             _ => {}
@@ -207,7 +206,7 @@ fn a_session_that_ends_while_its_reader_waits_holds_nothing() {
     let (a, b) = (homes.write("a", &history("a", 1..5_000)), homes.write("b", &list("b", 1, "Bed 1")));
     let first = homes.follow(&a);
     homes.wait_until_full();
-    homes.hub.stop(first);
+    homes.hub.obey(Command::Stop(first));
     let second = homes.follow(&b);
     homes.wait_until_ready(second);
 }
@@ -217,14 +216,14 @@ fn live_lines_are_read_before_the_rest_of_a_history() {
     let mut homes = Homes::new();
     let live = homes.write("live", &list("live", 1, "Bed 1"));
     let old = homes.write("old", &history("old", 1..5_000));
-    homes.hub.set_homes(vec![homes.home(false)]);
+    homes.set_home(true, false);
     let live = homes.follow(&live);
     homes.wait_until_ready(live);
     let old = homes.follow(&old);
     homes.wait_until_full();
     homes.write("live", &list("live", 2, "Bed 2"));
     // Asked for before there is room for more of the history.
-    homes.hub.check(live);
+    homes.hub.obey(Command::Check(live));
     homes.taken.clear();
     homes.wait_until_ready(live);
     let is_last =
@@ -238,7 +237,7 @@ fn what_a_process_says_is_told_behind_the_lines_that_were_written_before() {
     let mut child = living();
     let file = homes.folder.path().join(format!("sessions/{}.json", child.id()));
     let path = homes.write("s", &list("s", 0, "Bed 0"));
-    homes.hub.set_homes(vec![homes.home(false)]);
+    homes.set_home(true, false);
     let session = homes.follow(&path);
     homes.wait_until_ready(session);
     let (mut applier, mut store) = (Applier::new(Recorder::default()), Store::new(Storage::default()));
@@ -280,7 +279,7 @@ fn what_is_no_file_is_given_up_with_the_reason_and_others_go_on() {
 fn a_process_is_told_of_with_its_end_and_whether_it_was_killed() {
     let mut homes = Homes::new();
     let path = homes.write("s", &list("s", 1, "Bed 1"));
-    homes.hub.set_homes(vec![homes.home(false)]);
+    homes.set_home(true, false);
     let session = homes.follow(&path);
     homes.wait_until_ready(session);
     let mut child = living();
@@ -295,8 +294,8 @@ fn a_process_is_told_of_with_its_end_and_whether_it_was_killed() {
     };
     wait_for_it(&mut homes);
     // A home that is given again is told of again.
-    homes.hub.set_homes(Vec::new());
-    homes.hub.set_homes(vec![homes.home(false)]);
+    homes.set_home(false, false);
+    homes.set_home(true, false);
     wait_for_it(&mut homes);
     child.kill().unwrap();
     child.wait().unwrap();
@@ -318,7 +317,7 @@ fn that_a_session_has_no_process_here_says_nothing_if_it_runs_in_a_container() {
         fs::write(file, format!(r#"{{"sessionId": "s", "status": "busy"{domain}}}"#)).unwrap();
         let line = line("s", "user", 0, "Dig".into()).replacen('{', r#"{"entrypoint":"cli","#, 1);
         let path = homes.write("s", &line);
-        homes.hub.set_homes(vec![homes.home(false)]);
+        homes.set_home(true, false);
         let session = homes.follow(&path);
         let told = homes.wait(|message| match message {
             Message::Ready { session: ready, has_processes } if *ready == session => Some(*has_processes),
@@ -334,9 +333,9 @@ fn a_session_that_was_followed_before_its_home_was_known_is_looked_at() {
     let path = homes.write("s", &line("s", "user", 0, "Dig".into()));
     let id = homes.follow(&path);
     homes.wait_until_ready(id);
-    homes.hub.set_homes(vec![homes.home(false)]);
+    homes.set_home(true, false);
     // A file that grows no more is not looked at soon again.
-    homes.hub.check(id);
+    homes.hub.obey(Command::Check(id));
     homes.wait_until_ready(id);
     homes.write("s", &list("s", 1, "Bed 1"));
     homes.wait(|message| matches!(message, Message::Events(_, piece) if piece.bytes > 0).then_some(()));
@@ -346,7 +345,7 @@ fn a_session_that_was_followed_before_its_home_was_known_is_looked_at() {
 fn a_session_that_begins_in_a_known_project_is_found_at_once() {
     // No regular look comes in time.
     let mut homes = Homes::looking(Duration::from_secs(3_600));
-    homes.hub.set_homes(vec![homes.home(true)]);
+    homes.set_home(true, true);
     homes.wait(|message| matches!(message, Message::Found(found, _) if found.is_empty()).then_some(()));
     let path = homes.write("s", &line("s", "user", 0, "Dig".into()));
     homes.wait(|message| {
@@ -394,7 +393,7 @@ fn a_search_ends_however_long_a_look_at_the_folders_takes() {
         fs::write(folder.join(format!("s{n}.jsonl")), line(&format!("s{n}"), "user", 0, "Dig".into()))
             .unwrap();
     }
-    homes.hub.set_homes(vec![homes.home(true)]);
+    homes.set_home(true, true);
     homes.wait(|message| matches!(message, Message::Found(found, _) if found.len() == 3_000).then_some(()));
 }
 
@@ -416,17 +415,16 @@ fn choices_are_described_newest_first() {
 }
 
 #[test]
-fn a_closed_hub_rings_no_more_and_its_threads_end() {
+fn a_closed_hub_says_no_more_and_its_threads_end() {
     let mut homes = Homes::new();
     let path = homes.write("s", &list("s", 1, "Bed 1"));
     let id = homes.follow(&path);
     homes.wait_until_ready(id);
     homes.hub.close();
-    let rings = homes.rings.load(Ordering::SeqCst);
     homes.write("s", &list("s", 2, "Bed 2"));
-    homes.hub.search();
+    homes.hub.obey(Command::Search);
     wait_until("the end of its threads", || !homes.hub.is_alive());
-    assert_eq!(homes.rings.load(Ordering::SeqCst), rings);
+    assert!(homes.hub.take(NEVER).is_none());
 }
 
 /// A call of a tool.
@@ -466,7 +464,7 @@ fn a_session_that_is_stopped_between_pieces_goes_on_after_its_last_whole_line() 
             homes.taken.truncate(first + 1);
         }
         homes.apply(id, &mut Applier::new(Recorder::default()), &mut store);
-        homes.hub.stop(id);
+        homes.hub.obey(Command::Stop(id));
     }
     assert_eq!(calls(&mut store, "claude:s"), ids(0..40));
 }

@@ -19,12 +19,13 @@ use todo_write::wire::program::{
 };
 use todo_write::wire::socket::{Answer, Message as Said, PROTOCOL, Welcome};
 use todo_write_mcp::follower::Follower;
-use todo_write_mcp::hub::{Hub, door, serve};
+use todo_write_mcp::hub::{Hub, Local, codex, door, serve};
 
 use crate::codex_daemon;
 use crate::common::session::list;
 use crate::common::{Folder, NEVER, store, wait, wait_until};
 use crate::door::Program;
+use crate::hub::hub;
 
 const NOW: u64 = 4_000_000_000_000;
 /// Names the home of the machine that this program serves.
@@ -33,18 +34,18 @@ const HOME: &str = "TODO_WRITE_TEST_MACHINE";
 #[test]
 fn this_program_serves_as_a_machine() {
     let Some(home) = std::env::var_os(HOME).map(PathBuf::from) else { return };
-    let machine = serve::Machine {
+    let local = Local {
         version: "0.0.0".into(),
         homes: vec![(Agent::Claude, home.join(".claude")), (Agent::Codex, home.join(".codex"))],
         socket: home.join("run/socket"),
-        joining: NEVER,
+        codex: codex::Times { joining: NEVER, answering: NEVER },
         home,
     };
     let admit = |_: &str, name: &str| match name {
         "a stranger" => Err("it serves another Emacs".to_owned()),
         _ => Ok(None),
     };
-    let end = serve::serve(machine, std::io::stdin(), std::io::stdout(), None, admit);
+    let end = serve::serve(local, std::io::stdin(), std::io::stdout(), None, admit);
     std::process::exit(end.is_err().into());
 }
 
@@ -107,8 +108,10 @@ impl Here {
     fn new() -> Here {
         let folder = Folder::new();
         let settings = Settings { interval: Duration::from_millis(20), ..Settings::default() };
+        let hub = hub(folder.path(), codex::USUAL);
+        hub.obey(Command::Set(settings));
         Here {
-            hub: Hub::new(settings, Box::new(|| {})),
+            hub,
             store: store(folder.path()),
             appliers: Vec::new(),
             taken: VecDeque::new(),
@@ -117,7 +120,7 @@ impl Here {
     }
 
     fn connect(&mut self, there: &There, shell: &str) {
-        self.hub.connect(there.connection(shell));
+        self.hub.obey(Command::Connect(Box::new(there.connection(shell))));
         self.connected(there.name);
     }
 
@@ -143,10 +146,19 @@ impl Here {
 
     fn follow(&mut self, there: &There, file: &Path) -> u64 {
         let id = self.appliers.len() as u64 + 1;
-        self.hub.follow_there(id, there.name, &there.name_here(file), true);
+        let follow = Command::Follow { session: id, file: there.name_here(file), is_asked: true };
+        self.tell(there.name, follow);
         let machine = there.connection("").machine;
         self.appliers.push((id, Applier::new(Recorder::new(None, Some(machine)))));
         id
+    }
+
+    fn tell(&self, machine: &str, command: Command) {
+        self.hub.obey(Command::There(machine.to_owned(), Box::new(command)));
+    }
+
+    fn disconnect(&self, machine: &str) {
+        self.hub.obey(Command::Disconnect(machine.to_owned()));
     }
 
     /// Takes and applies messages until `find` accepts one that was not found before.
@@ -166,7 +178,7 @@ impl Here {
 
     /// Takes the next message, and applies or keeps it.
     fn take(&mut self) {
-        match wait("a message", || self.hub.take()) {
+        match wait("a message", || self.hub.take(Duration::ZERO)) {
             Message::Events(id, piece) => self.apply(id, piece),
             message => self.taken.push_back(message),
         }
@@ -228,7 +240,7 @@ fn machines_with_the_same_session_keep_apart() {
     }
     here.shows("build/claude:s", "Dig");
     here.shows("test/claude:s", "Rake");
-    here.hub.disconnect("test");
+    here.disconnect("test");
     build.write("s", &list("s", 2, "Plant"));
     here.shows("build/claude:s", "Plant");
     assert_eq!(here.tasks("test/claude:s"), ["Rake"]);
@@ -254,7 +266,7 @@ fn the_sessions_and_processes_of_a_machine_have_its_names() {
     assert_eq!(live.0.as_deref(), Some("build"));
     assert_eq!(live.1[0].folder.as_deref(), Some("/ssh:build:/garden"));
     let round = 7;
-    here.hub.choose_there(round, "build", vec!["/garden".into()]);
+    here.tell("build", Command::Choose(round, vec!["/garden".into()]));
     let choices = here.wait(|message| match message {
         Message::Choices(answered, choices) if *answered == round => Some(choices.clone()),
         _ => None,
@@ -299,8 +311,8 @@ fn no_process_stays_that_an_earlier_connection_told_of() {
     // This one ends before it tells of any process.
     let mut silent = there.connection("");
     silent.command[2] = "echo todo-write-serve 2; cat".into();
-    here.hub.connect(silent);
-    here.hub.disconnect("build");
+    here.hub.obey(Command::Connect(Box::new(silent)));
+    here.disconnect("build");
     here.wait(|message| match message {
         Message::Processes { home, live, .. } => (*home == told && live.is_empty()).then_some(()),
         _ => None,
@@ -314,14 +326,14 @@ fn what_a_login_shell_prints_is_skipped_and_shown_only_if_the_program_fails() {
     let mut failing = there.connection("");
     failing.machine.name = "other".into();
     failing.command[2] = "echo 'Welcome to build'; no-such-program serve".into();
-    here.hub.connect(failing.clone());
+    here.hub.obey(Command::Connect(Box::new(failing.clone())));
     let (reason, is_missing) = here.lost("other");
     assert!(
         is_missing && reason.contains("Welcome to build") && reason.contains("no-such-program"),
         "{reason}"
     );
     failing.command[2] = "cat /dev/zero".into();
-    here.hub.connect(failing);
+    here.hub.obey(Command::Connect(Box::new(failing)));
     assert!(here.lost("other").0.contains("said too much"));
 }
 
@@ -330,11 +342,11 @@ fn another_protocol_and_a_refusal_are_said_in_a_sentence() {
     let (there, mut here) = (There::new("build"), Here::new());
     let mut to = there.connection("");
     to.command[2] = "echo todo-write-serve 7; cat".into();
-    here.hub.connect(to);
+    here.hub.obey(Command::Connect(Box::new(to)));
     assert!(here.lost("build").0.contains("speaks version 7 of the protocol, and this Emacs 2"));
     let mut to = there.connection("");
     to.name = "a stranger".into();
-    here.hub.connect(to);
+    here.hub.obey(Command::Connect(Box::new(to)));
     assert_eq!(here.lost("build").0, "it serves another Emacs");
 }
 
@@ -346,7 +358,7 @@ fn a_machine_that_is_reached_in_another_way_has_no_process_of_the_first_one() {
     let first = fs::read_to_string(file).unwrap().trim().parse().ok().and_then(Pid::from_raw).unwrap();
     let mut to = there.connection("");
     to.machine.prefix = "/ssh:me@build:".into();
-    here.hub.connect(to);
+    here.hub.obey(Command::Connect(Box::new(to)));
     assert!(here.lost("build").0.contains("another way"));
     here.connected("build");
     wait_until("its end", || test_kill_process(first).is_err());
@@ -359,22 +371,22 @@ fn a_choice_waits_for_no_connection_that_ended() {
     let welcome = r#"echo todo-write-serve 2; echo '{"welcome":{"version":"0.0.0","note":null}}'"#;
     to.command[2] = format!("{welcome}; cat >/dev/null");
     let choose = |here: &Here| {
-        here.hub.choose_there(7, "build", Vec::new());
+        here.tell("build", Command::Choose(7, Vec::new()));
         7
     };
     let chosen = |here: &mut Here, round| {
         here.wait(|message| matches!(message, Message::Choices(ended, _) if *ended == round).then_some(()));
     };
-    here.hub.connect(to.clone());
+    here.hub.obey(Command::Connect(Box::new(to.clone())));
     here.connected("build");
     let round = choose(&here);
     to.machine.prefix = "/ssh:me@build:".into();
-    here.hub.connect(to);
+    here.hub.obey(Command::Connect(Box::new(to)));
     chosen(&mut here, round);
     here.lost("build");
     here.connected("build");
     let round = choose(&here);
-    here.hub.disconnect("build");
+    here.disconnect("build");
     chosen(&mut here, round);
 }
 
@@ -384,7 +396,7 @@ fn a_machine_that_hangs_is_lost_and_nothing_waits_for_it() {
     let mut to = there.connection("");
     to.command[2] = "echo todo-write-serve 2; kill -STOP $$".into();
     to.silence = Duration::from_millis(300);
-    here.hub.connect(to);
+    here.hub.obey(Command::Connect(Box::new(to)));
     assert!(here.lost("build").0.contains("said nothing"));
     // The processes of its group are gone, too: it can be connected again.
     here.connect(&there, "");
@@ -396,10 +408,14 @@ fn a_machine_that_takes_no_commands_is_lost_and_nobody_waits_for_it() {
     let mut to = there.connection("");
     let welcome = r#"echo todo-write-serve 2; echo '{"welcome":{"version":"0.0.0","note":null}}'"#;
     to.command[2] = format!("{welcome}; exec tail -f /dev/null");
-    here.hub.connect(to);
+    here.hub.obey(Command::Connect(Box::new(to)));
     here.connected("build");
     let command = Command::Ring("s".repeat(10_000));
-    while here.hub.tell_machine("build", &command) {}
+    let is_lost = |message: &Message| matches!(message, Message::Connection(..));
+    while here.taken.iter().all(|message| !is_lost(message)) {
+        here.tell("build", command.clone());
+        here.taken.extend(here.hub.take(Duration::ZERO));
+    }
     assert!(here.lost("build").0.contains("takes no more commands"));
 }
 
@@ -410,7 +426,7 @@ fn a_call_of_a_program_there_is_answered_from_here() {
     let mut to = there.connection("");
     let welcome = Welcome { protocol: PROTOCOL, version: "1".into(), emacs: None, process: None };
     to.door = Some(Opening { welcome, ..Opening::default() });
-    here.hub.connect(to);
+    here.hub.obey(Command::Connect(Box::new(to)));
     here.connected("build");
     let mut program = Program::connect(&socket);
     program.send(&json!({"type": "hello", "protocol": PROTOCOL, "roles": ["tool"], "id": "p",
@@ -430,14 +446,14 @@ fn a_call_of_a_program_there_is_answered_from_here() {
     });
     assert_eq!((call.session, call.arguments.unwrap().get()), (None, r#"{"todos":[]}"#));
     let answer = Answer { call: 7, ok: true, text: "Noted".into(), decision: None };
-    assert!(here.hub.tell_machine("build", &Command::Answer(connection, answer)));
+    here.tell("build", Command::Answer(connection, answer));
     assert_eq!(program.receive().unwrap()["text"], "Noted");
     drop(program);
     here.wait(|message| match message {
         Message::DoorThere(_, door::Event::Closed(id)) if *id == connection => Some(()),
         _ => None,
     });
-    here.hub.disconnect("build");
+    here.disconnect("build");
     wait_until("the end of the program", || std::os::unix::net::UnixStream::connect(&socket).is_err());
 }
 
@@ -448,7 +464,7 @@ fn a_question_of_codex_there_is_answered_here() {
     let mut to = there.connection("");
     let welcome = Welcome { protocol: PROTOCOL, version: "1".into(), emacs: None, process: None };
     to.door = Some(Opening { welcome, ..Opening::default() });
-    here.hub.connect(to);
+    here.hub.obey(Command::Connect(Box::new(to)));
     here.connected("build");
     let (id, call) = here.wait(|message| match message {
         Message::DoorThere(_, door::Event::Message(id, Said::Call(call))) => Some((*id, call.clone())),
@@ -457,7 +473,7 @@ fn a_question_of_codex_there_is_answered_here() {
     assert!(call.arguments.unwrap().get().contains("npm test"));
     let decision = serde_json::from_value(json!({"behavior": "allow"})).unwrap();
     let answer = Answer { call: call.call, ok: true, text: String::new(), decision: Some(decision) };
-    assert!(here.hub.tell_machine("build", &Command::Answer(id, answer)));
+    here.tell("build", Command::Answer(id, answer));
     assert_eq!(wait("the answer", answered), json!({"decision": "accept"}));
 }
 
@@ -472,7 +488,7 @@ fn forge(here: &mut Here, there: &There, reports: impl FnOnce(u64) -> Vec<Value>
          while ! [ -e {file} ]; do sleep 0.01; done; cat {file};; esac; done",
         file = file.display()
     );
-    here.hub.connect(to);
+    here.hub.obey(Command::Connect(Box::new(to)));
     here.connected(there.name);
     let id = here.follow(there, Path::new("/home/.claude/projects/-garden/s.jsonl"));
     let lines: Vec<String> = reports(id).iter().map(Value::to_string).collect();
@@ -596,7 +612,7 @@ fn a_machine_that_passes_a_bound_is_disconnected_with_the_reason() {
         forge(&mut here, &there, |_| reports);
         let reason = here.lost("build").0;
         assert!(reason.contains(words), "{reason}");
-        here.hub.disconnect("build");
+        here.disconnect("build");
         here.taken.clear();
         fs::remove_file(there.home.path().join("forged")).unwrap();
     }
@@ -621,7 +637,7 @@ fn large_calls_of_a_machine_wait_there_and_another_one_goes_on() {
     while count < 20 {
         let waiting = here.hub.waiting_bytes();
         assert!(waiting < 3 * LARGE, "{waiting}");
-        match wait("a message", || here.hub.take()) {
+        match wait("a message", || here.hub.take(Duration::ZERO)) {
             Message::Events(id, piece) => here.apply(id, piece),
             Message::DoorThere(_, door::Event::Message(_, Said::Call(_))) => count += 1,
             _ => {}

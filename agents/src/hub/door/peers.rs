@@ -1,94 +1,118 @@
-//! The programs at a door, and what they said that the owner has not taken yet.
+//! The programs at a door.
 //!
-//! A thread for each connection brings in its messages, and the owner takes them. Both change the state here
-//! under one lock, which nothing holds while it waits for a program. What can be answered without the owner
-//! is answered here.
+//! A thread for each connection brings in its messages, of which the owner has one at a time. All change the state
+//! here under one lock, which nothing holds while it waits for a program. What can be answered without the owner is
+//! answered here.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::num::NonZero;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
-use super::event::{
-    Bell, CONNECTIONS, ConnectionId, Event, Finder, QUESTIONS, QUESTIONS_OF_ONE, Settings, State,
-};
-use crate::hub::bounds::IN_FLIGHT;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::place::Held;
+use crate::hub::bounds::WAIT;
 use todo_write::events::millis_of;
-use todo_write::text::path::is_special;
-use todo_write::wire::socket::{
-    Answer, Call, Hello, Message, PROTOCOL, Refused, Reply, Role, SessionActivity, Welcome,
-};
+pub use todo_write::wire::program::{ConnectionId, DoorEvent as Event, DoorState as State};
+use todo_write::wire::socket::{Answer, Call, Hello, Message, PROTOCOL, Refused, Reply, Role, Welcome};
 
-/// Maximum number of announced calls of an agent.
-const ANNOUNCED: usize = 64;
-/// The size of a message in memory, beside its line.
-const MESSAGE: usize = size_of::<Message>() + size_of::<Call>();
+/// Maximum number of connections.
+pub(crate) const CONNECTIONS: usize = 200;
+/// Maximum number of open questions to the user.
+pub(crate) const QUESTIONS: usize = 20;
+/// Maximum number of those of one connection. An agent may serve several sessions by one.
+pub(crate) const QUESTIONS_OF_ONE: usize = 8;
+
+/// Takes what happens. It must return at once.
+pub type Out = Box<dyn Fn(Event) + Send + Sync>;
+
+/// Finds the root of the project of a folder, in the thread of a connection. What it takes for one may be the folder
+/// itself, if its file system does not answer.
+pub type Finder = Box<dyn Fn(&Path) -> Option<PathBuf> + Send + Sync>;
+
+/// How a door is opened.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The socket's file.
+    pub socket: PathBuf,
+    /// What programs are told of Emacs.
+    pub welcome: Welcome,
+    /// The time that a connection has for its first line, and after which an Emacs that refused this one is
+    /// asked again.
+    pub patience: Duration,
+}
 
 /// The way back to a program. Dropping it closes the connection once everything is sent.
-pub(super) trait Link: Send {
+pub(super) struct Link {
     /// Sends a message, without waiting.
-    fn send(&self, reply: &Reply);
+    pub(super) send: Box<dyn Fn(&Reply) + Send>,
+    /// The socket; `None` for a thread of this process.
+    pub(super) stream: Option<Arc<UnixStream>>,
+}
+
+impl Link {
     /// Whether the program has closed the connection.
-    fn is_gone(&self) -> bool;
+    fn is_gone(&self) -> bool {
+        let Some(stream) = &self.stream else { return false };
+        let mut fds = [PollFd::new(&**stream, PollFlags::empty())];
+        let is_done = poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+        is_done.is_ok() && fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
+    }
 }
 
 /// A connection.
 pub(super) struct Peer {
-    pub(super) link: Box<dyn Link>,
-    /// What the program said of itself, once it has.
-    pub(super) hello: Option<About>,
-    /// Whether the owner was told of it.
-    is_told: bool,
-    /// The size of its messages that were not taken.
-    pub(super) size: usize,
-    /// The call that the owner took and has to answer before it gets the next message.
-    pub(super) busy: Option<u64>,
+    pub(super) link: Link,
+    /// What the program said of itself, once it has: its roles, and by how many milliseconds its clock is behind
+    /// this one's.
+    about: Option<(Vec<Role>, i64)>,
+    state: PeerState,
     /// The open questions to the user.
     questions: Vec<u64>,
 }
 
-/// What a program says of itself.
-pub(super) struct About {
-    pub(super) roles: Vec<Role>,
-    /// By how many milliseconds the program's clock is behind this one's.
-    skew: i64,
-    /// The program's process, and the one that started it, with the namespace of their ids.
-    process: Option<Process>,
-    parent: Option<Process>,
+#[derive(PartialEq)]
+enum PeerState {
+    /// The owner has nothing of it.
+    Free,
+    /// The owner has not taken its message.
+    Untaken,
+    /// The owner took this call, and has to answer it.
+    Busy(u64),
 }
 
-type Process = (u32, Option<String>);
+impl Peer {
+    /// Ends a question; returns whether it was open.
+    fn close_question(&mut self, call: u64) -> bool {
+        let place = self.questions.iter().position(|open| *open == call);
+        place.map(|place| self.questions.remove(place)).is_some()
+    }
 
-/// A call of `todo_write` that will come from another program of the same agent.
-struct Announced {
-    /// The connection that announced it.
-    by: ConnectionId,
-    session: String,
-    subagent: Option<String>,
-    task: Option<String>,
+    fn has_role(&self, role: Role) -> bool {
+        self.about.as_ref().is_some_and(|(roles, _)| roles.contains(&role))
+    }
 }
 
 /// What the threads of a door share.
 pub(super) struct Peers {
     inner: Mutex<Inner>,
-    /// The owner took something, or the door is closed.
-    pub(super) changed: Condvar,
-    bell: Bell,
+    /// The owner took or answered something, or the door is closed.
+    changed: Condvar,
+    out: Out,
     finder: Finder,
     pub(super) settings: Settings,
 }
 
 pub(super) struct Inner {
-    /// What the owner has not taken, with the size of each message.
-    pub(super) inbox: VecDeque<(Event, usize)>,
     pub(super) all: BTreeMap<ConnectionId, Peer>,
-    /// The announced calls of each agent, the oldest first.
-    announced: BTreeMap<Process, VecDeque<Announced>>,
     /// The sessions whose agents are to be told something.
     pub(super) untold: BTreeSet<String>,
     pub(super) state: State,
+    /// What this process has of the socket.
+    pub(super) held: Held,
     is_said_outdated: bool,
     pub(super) is_closed: bool,
 }
@@ -100,89 +124,87 @@ impl std::fmt::Debug for Peers {
 }
 
 impl Peers {
-    pub(super) fn new(settings: Settings, finder: Finder, bell: Bell) -> Peers {
+    pub(super) fn new(settings: Settings, finder: Finder, out: Out) -> Peers {
         let inner = Inner {
-            inbox: VecDeque::new(),
             all: BTreeMap::new(),
-            announced: BTreeMap::new(),
             untold: BTreeSet::new(),
             state: State::Client(None),
+            held: Held::Nothing,
             is_said_outdated: false,
             is_closed: false,
         };
-        Peers { inner: inner.into(), changed: Condvar::new(), bell, finder, settings }
+        Peers { inner: inner.into(), changed: Condvar::new(), out, finder, settings }
     }
 
     /// A poisoned lock is safe: what a panic leaves half done concerns one connection.
     pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-/// The state of the socket.
-impl Peers {
-    /// Sets the state; the owner is told of it if it `is_news`.
-    pub(super) fn set_state(&self, state: State, is_news: bool) {
-        let mut inner = self.lock();
-        inner.state = state.clone();
-        if is_news {
-            inner.inbox.push_back((Event::State(state), 0));
-            self.ring(inner);
+    /// Sets the state, of which the owner hears unless it is merely in doubt.
+    pub(super) fn set_state(&self, state: State) {
+        let old = std::mem::replace(&mut self.lock().state, state.clone());
+        if old != state && state != State::Client(None) {
+            (self.out)(Event::State(state));
         }
     }
 
     /// Waits for some time; returns false if the door is closed.
     pub(super) fn wait(&self, time: Duration) -> bool {
-        let end = Instant::now() + time;
+        let is_open = |inner: &mut Inner| !inner.is_closed;
+        let waited = self.changed.wait_timeout_while(self.lock(), time, is_open);
+        !waited.unwrap_or_else(PoisonError::into_inner).0.is_closed
+    }
+
+    /// Closes the door, and all its connections.
+    pub(super) fn close(&self) {
         let mut inner = self.lock();
-        loop {
-            let left = end.saturating_duration_since(Instant::now());
-            if inner.is_closed || left.is_zero() {
-                return !inner.is_closed;
-            }
-            inner = self.changed.wait_timeout(inner, left).unwrap_or_else(PoisonError::into_inner).0;
-        }
+        inner.is_closed = true;
+        let (all, held) = (std::mem::take(&mut inner.all), std::mem::take(&mut inner.held));
+        drop(inner);
+        drop(all);
+        held.leave(&self.settings.socket);
+        self.changed.notify_all();
     }
 }
 
 /// The lives of connections.
 impl Peers {
     /// Adds a connection; `None` if there is no room.
-    pub(super) fn begin(&self, link: impl Link + 'static) -> Option<ConnectionId> {
+    pub(super) fn begin(&self, link: Link) -> Option<ConnectionId> {
         static LAST: AtomicU64 = AtomicU64::new(0);
         let mut inner = self.lock();
         if inner.is_closed || inner.all.len() >= CONNECTIONS {
             return None;
         }
         let id = LAST.fetch_add(1, Ordering::Relaxed) + 1;
-        let (link, questions) = (Box::new(link), Vec::new());
-        inner.all.insert(id, Peer { link, hello: None, is_told: false, size: 0, busy: None, questions });
+        inner.all.insert(id, Peer { link, about: None, state: PeerState::Free, questions: Vec::new() });
         Some(id)
     }
 
     /// Ends a connection, and takes its calls back. A sentence says why, if its program is to be told.
     pub(super) fn end(&self, id: ConnectionId, reason: Option<&str>) {
-        let mut inner = self.lock();
-        let Some(peer) = inner.all.remove(&id) else { return };
+        let Some(peer) = self.lock().all.remove(&id) else { return };
         if let Some(reason) = reason {
             let text = reason.chars().take(300).collect();
-            peer.link.send(&Reply::Refused(Refused { text }));
+            (peer.link.send)(&Reply::Refused(Refused { text }));
         }
-        inner.withdraw(|one| one.by == id);
-        inner.inbox.retain(|(event, _)| !matches!(event, Event::Message(of, Message::Call(_)) if *of == id));
-        if peer.is_told {
-            inner.inbox.push_back((Event::Closed(id), 0));
+        if peer.about.is_some() {
+            (self.out)(Event::Closed(id));
         }
-        self.ring(inner);
     }
 
     /// Welcomes a program, and tells the owner of it once the root of its project was found. That waits.
     ///
     /// # Errors
     /// A sentence for a program that is not served.
-    pub(super) fn greet(&self, id: ConnectionId, mut hello: Box<Hello>, size: usize) -> Result<(), String> {
-        if hello.protocol != PROTOCOL {
-            self.say_outdated();
+    pub(super) fn greet(&self, id: ConnectionId, mut hello: Box<Hello>) -> Result<(), String> {
+        let is_of_version = hello.version.as_deref() == Some(self.settings.welcome.version.as_str());
+        let is_of_protocol = hello.protocol == PROTOCOL;
+        if !(is_of_version && is_of_protocol) && !std::mem::replace(&mut self.lock().is_said_outdated, true) {
+            (self.out)(Event::Outdated);
+        }
+        if !is_of_protocol {
             return Err(
                 "This todo-write-mcp is not of the same version as todo-write; tell the user to run \
                         M-x todo-write-mcp-setup in Emacs again."
@@ -195,187 +217,143 @@ impl Peers {
         let now = millis_of(SystemTime::now()).unwrap_or_default();
         let skew = hello.now.map_or(0, |time| now.cast_signed().saturating_sub(time.cast_signed()));
         hello.lost = hello.lost.map(|time| time.saturating_add_signed(skew));
-        let process = |id: Option<u32>| id.map(|id| (id, hello.pid_domain.clone()));
-        let about = About {
-            roles: hello.roles.clone(),
-            skew,
-            process: process(hello.process),
-            parent: process(hello.parent),
-        };
-        let mut inner = self.lock();
-        let Some(peer) = inner.all.get_mut(&id) else { return Ok(()) };
-        peer.hello = Some(about);
-        let welcome = Welcome { protocol: PROTOCOL, ..self.settings.welcome.clone() };
-        peer.link.send(&Reply::Welcome(welcome));
-        drop(inner);
-        if hello.version.as_deref() != Some(self.settings.welcome.version.as_str()) {
-            self.say_outdated();
+        if let Some(peer) = self.lock().all.get_mut(&id) {
+            peer.about = Some((hello.roles.clone(), skew));
+            (peer.link.send)(&Reply::Welcome(Welcome {
+                protocol: PROTOCOL,
+                ..self.settings.welcome.clone()
+            }));
         }
-        hello.root = hello.project.as_deref().and_then(|folder| self.root_of(folder));
-        let mut inner = self.lock();
-        if let Some(peer) = inner.all.get_mut(&id) {
-            peer.is_told = true;
-        }
-        self.push(inner, id, Message::Hello(hello), size);
+        let folder = hello.project.as_deref().filter(|folder| folder.starts_with('/'));
+        let root = folder.and_then(|folder| (self.finder)(Path::new(folder)));
+        hello.root = root.and_then(|root| root.to_str().map(str::to_owned));
+        self.pass(id, Message::Hello(hello));
         Ok(())
-    }
-
-    /// The root of the project of a folder. If its file system does not answer, the folder stands for it, unless Emacs
-    /// could take the name for something else.
-    fn root_of(&self, folder: &str) -> Option<String> {
-        if !folder.starts_with('/') {
-            return None;
-        }
-        let (sender, found) = mpsc::channel();
-        (self.finder)(Path::new(folder), Box::new(move |root| drop(sender.send(root))));
-        let is_plain = !is_special(folder) && !folder.contains(char::is_control);
-        match found.recv_timeout(self.settings.finding) {
-            Ok(root) => root?.to_str().map(str::to_owned),
-            Err(_) => is_plain.then(|| folder.to_owned()),
-        }
-    }
-
-    fn say_outdated(&self) {
-        let mut inner = self.lock();
-        if !std::mem::replace(&mut inner.is_said_outdated, true) {
-            inner.inbox.push_back((Event::Outdated, 0));
-            self.ring(inner);
-        }
     }
 }
 
 /// What programs say.
 impl Peers {
-    /// Takes a message from a line of that size. That waits until the owner has taken earlier ones of the program.
+    /// Waits until the owner has nothing of a program any more, or that has gone.
+    pub(super) fn wait_for_owner(&self, id: ConnectionId) {
+        let is_held = |inner: &Inner| {
+            inner.all.get(&id).is_some_and(|peer| peer.state != PeerState::Free && !peer.link.is_gone())
+        };
+        let mut inner = self.lock();
+        while is_held(&inner) {
+            inner = self.changed.wait_timeout(inner, WAIT).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Takes a message of a program that was welcomed.
     ///
     /// # Errors
     /// A sentence for a program that does not keep to the protocol.
-    pub(super) fn receive(&self, id: ConnectionId, mut message: Message, size: usize) -> Result<(), String> {
-        let mut inner = self.lock();
-        while inner.all.get(&id).is_some_and(|peer| peer.size > IN_FLIGHT) {
-            inner = self.changed.wait(inner).unwrap_or_else(PoisonError::into_inner);
-        }
+    pub(super) fn receive(&self, id: ConnectionId, mut message: Message) -> Result<(), String> {
         match &mut message {
             Message::Hello(_) | Message::Unknown => return Ok(()),
             Message::Call(call) => {
-                if let Some(answer) = inner.receive_call(id, call)? {
-                    if let Some(peer) = inner.all.get(&id) {
-                        peer.link.send(&Reply::Answer(answer));
-                    }
+                if self.lock().answer_at_once(id, call)? {
                     return Ok(());
                 }
             }
             Message::Cancel(cancel) => {
-                if let Some(peer) = inner.all.get_mut(&id) {
-                    peer.close_question(cancel.call);
-                }
+                self.lock().all.get_mut(&id).map(|peer| peer.close_question(cancel.call));
             }
-            Message::Activity(SessionActivity { session, subagent, activity, .. }) => {
-                // What it announced before does not come any more.
-                if !matches!(activity.as_str(), "working" | "waiting" | "serving") {
-                    let is_of = |one: &Announced| one.session == *session && one.subagent == *subagent;
-                    inner.withdraw(|one| one.by == id && is_of(one));
-                }
-            }
-            Message::Bye(_) => {}
+            Message::Activity(_) | Message::Bye(_) => {}
         }
-        self.push(inner, id, message, size);
+        self.pass(id, message);
         Ok(())
     }
 
-    /// Adds a message of a program for the owner.
-    fn push(&self, mut inner: MutexGuard<'_, Inner>, id: ConnectionId, message: Message, size: usize) {
-        let Some(peer) = inner.all.get_mut(&id) else { return };
-        let size = size + MESSAGE;
-        peer.size += size;
-        inner.inbox.push_back((Event::Message(id, message), size));
-        self.ring(inner);
+    /// Passes a message on to the owner.
+    fn pass(&self, id: ConnectionId, message: Message) {
+        if let Some(peer) = self.lock().all.get_mut(&id) {
+            peer.state = PeerState::Untaken;
+        }
+        (self.out)(Event::Message(id, message));
     }
 
-    /// Rings if something can be taken.
-    pub(super) fn ring(&self, inner: MutexGuard<'_, Inner>) {
-        let has_news = inner.next().is_some();
-        drop(inner);
-        if has_news {
-            (self.bell)();
+    /// Notes that the owner takes a message; returns false for a call whose program does not wait for it any more.
+    pub(super) fn take(&self, id: ConnectionId, message: &Message) -> bool {
+        let mut inner = self.lock();
+        let call = if let Message::Call(call) = message { Some(call) } else { None };
+        // A program that has left may have said goodbye.
+        let Some(peer) = inner.all.get_mut(&id) else { return call.is_none() };
+        peer.state = PeerState::Free;
+        let mut is_wanted = true;
+        if let Some(call) = call {
+            let now = millis_of(SystemTime::now()).unwrap_or_default();
+            is_wanted = !peer.link.is_gone() && call.until.is_none_or(|until| until >= now);
+            if !is_wanted {
+                peer.close_question(call.call);
+            } else if call.role != Some(Role::Permission) {
+                peer.state = PeerState::Busy(call.call);
+            }
         }
+        self.changed.notify_all();
+        is_wanted
+    }
+
+    /// Answers a call; returns false if its connection has closed.
+    pub(super) fn answer(&self, id: ConnectionId, answer: Answer) -> bool {
+        let mut inner = self.lock();
+        let Some(peer) = inner.all.get_mut(&id) else { return false };
+        let is_live = !peer.link.is_gone();
+        let is_awaited = peer.state == PeerState::Busy(answer.call);
+        if is_awaited {
+            peer.state = PeerState::Free;
+        }
+        if is_awaited || peer.close_question(answer.call) {
+            (peer.link.send)(&Reply::Answer(answer));
+        }
+        self.changed.notify_all();
+        is_live
     }
 }
 
 impl Inner {
-    /// The place of the event that is taken next. What a program said after a call waits for the answer.
-    pub(super) fn next(&self) -> Option<usize> {
-        self.inbox.iter().position(|(event, _)| match event {
-            Event::Message(id, _) => self.all.get(id).is_none_or(|peer| peer.busy.is_none()),
-            _ => true,
-        })
-    }
-
-    /// Completes a call; returns the answer to one that the owner need not hear of.
-    fn receive_call(&mut self, id: ConnectionId, call: &mut Call) -> Result<Option<Answer>, String> {
+    /// Completes a call, and answers one of which the owner need not hear; returns whether it did.
+    fn answer_at_once(&mut self, id: ConnectionId, call: &mut Call) -> Result<bool, String> {
         let open: usize = self.all.values().map(|peer| peer.questions.len()).sum();
-        let Some(Peer { hello: Some(about), questions, .. }) = self.all.get_mut(&id) else { return Ok(None) };
-        let role = match (call.role, &about.roles[..]) {
+        let Some(peer) = self.all.get_mut(&id) else { return Ok(true) };
+        let Some((roles, skew)) = &peer.about else { return Ok(true) };
+        let role = match (call.role, &roles[..]) {
             (None, [role]) => *role,
             (Some(role), roles) if roles.contains(&role) => role,
             _ => return Err("The call names no role of this program.".to_owned()),
         };
         call.role = Some(role);
-        call.by = None;
-        call.until = call.until.map(|time| time.saturating_add_signed(about.skew));
-        let answer = |ok, text: &str| Some(Answer { call: call.call, ok, text: text.into(), decision: None });
-        match role {
-            Role::Permission if questions.len() >= QUESTIONS_OF_ONE => {
-                return Ok(answer(false, "Its earlier questions are still open."));
+        call.until = call.until.map(|time| time.saturating_add_signed(*skew));
+        let (ok, text) = match role {
+            Role::Permission if peer.questions.len() >= QUESTIONS_OF_ONE => {
+                (false, "Its earlier questions are still open.")
             }
-            Role::Permission if open >= QUESTIONS => {
-                return Ok(answer(false, "Too many questions are open in Emacs."));
+            Role::Permission if open >= QUESTIONS => (false, "Too many questions are open in Emacs."),
+            Role::Permission => {
+                peer.questions.push(call.call);
+                return Ok(false);
             }
-            Role::Permission => questions.push(call.call),
             // Hooks ask after each tool call.
             Role::Note
-                if !about.roles.contains(&Role::Plan)
-                    && !call.session.as_ref().is_some_and(|session| self.untold.contains(session)) =>
+                if !peer.has_role(Role::Plan)
+                    && !self.untold.contains(call.session.as_deref().unwrap_or_default()) =>
             {
-                return Ok(answer(true, ""));
+                (true, "")
             }
-            Role::Plan if call.arguments.is_none() => {
-                let answer = answer(true, "");
-                if let (Some(agent), Some(session)) = (about.process.clone(), call.session.take()) {
-                    let calls = self.announced.entry(agent).or_default();
-                    let (subagent, task) = (call.subagent.take(), call.task.take());
-                    calls.push_back(Announced { by: id, session, subagent, task });
-                    if calls.len() > ANNOUNCED {
-                        calls.pop_front();
-                    }
-                }
-                return Ok(answer);
-            }
-            Role::Tool if call.session.is_none() => {
-                let calls = about.parent.as_ref().and_then(|agent| self.announced.get_mut(agent));
-                if let Some(Announced { by, session, subagent, task }) = calls.and_then(VecDeque::pop_front) {
-                    (call.by, call.session) = (NonZero::new(by), Some(session));
-                    (call.subagent, call.task) = (subagent, task);
-                }
-            }
-            _ => {}
-        }
-        Ok(None)
+            _ => return Ok(false),
+        };
+        (peer.link.send)(&Reply::Answer(Answer { call: call.call, ok, text: text.into(), decision: None }));
+        Ok(true)
     }
 
-    /// Withdraws announced calls.
-    fn withdraw(&mut self, is_over: impl Fn(&Announced) -> bool) {
-        self.announced.retain(|_, calls| {
-            calls.retain(|one| !is_over(one));
-            !calls.is_empty()
-        });
+    /// Whether a connection can take an answer.
+    pub(super) fn is_live(&self, id: ConnectionId) -> bool {
+        self.all.get(&id).is_some_and(|peer| peer.about.is_some() && !peer.link.is_gone())
     }
-}
 
-impl Peer {
-    /// Ends a question; returns whether it was open.
-    pub(super) fn close_question(&mut self, call: u64) -> bool {
-        let place = self.questions.iter().position(|open| *open == call);
-        place.map(|place| self.questions.remove(place)).is_some()
+    /// Sends a message to the programs of a role.
+    pub(super) fn send(&self, role: Role, reply: &Reply) {
+        self.all.values().filter(|peer| peer.has_role(role)).for_each(|peer| (peer.link.send)(reply));
     }
 }

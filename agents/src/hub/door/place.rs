@@ -2,6 +2,7 @@
 
 use std::fs::{self, DirBuilder, Metadata, Permissions};
 use std::io;
+use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -31,16 +32,48 @@ pub fn usual() -> Vec<PathBuf> {
 /// What is at a socket's file.
 #[derive(Debug)]
 pub(super) enum Entered {
-    /// This process listens to it; the device and number of the file.
-    Open(UnixListener, (u64, u64)),
+    /// This process listens to it.
+    Open(UnixListener),
     /// Another process does; the connection to it.
     Client(UnixStream),
     /// Another process does, and has no time.
     Busy,
 }
 
+/// What a process has of a socket while its thread uses it.
+#[derive(Debug, Default)]
+pub(super) enum Held {
+    #[default]
+    Nothing,
+    /// The device and number of the file that it made.
+    File((u64, u64)),
+    /// The connection to the process that listens.
+    Client(UnixStream),
+}
+
+impl Held {
+    /// Gives it back, which ends what the thread waits for. The file is deleted if it is still this one.
+    pub(super) fn leave(self, file: &Path) {
+        match self {
+            Held::File(made) if identity(file).is_ok_and(|there| there == made) => {
+                // The thread that accepts connections gets a last one.
+                let _ = connection(file);
+                // It is gone, or of no use to others.
+                let _ = fs::remove_file(file);
+            }
+            Held::Client(stream) => drop(stream.shutdown(Shutdown::Both)),
+            Held::File(_) | Held::Nothing => {}
+        }
+    }
+}
+
+/// The device and number of a file.
+fn identity(file: &Path) -> io::Result<(u64, u64)> {
+    fs::symlink_metadata(file).map(|data| (data.dev(), data.ino()))
+}
+
 /// Listens to a socket, or connects to the process that does.
-pub(super) fn enter(file: &Path) -> Result<Entered, String> {
+pub(super) fn enter(file: &Path) -> Result<(Entered, Held), String> {
     // Doors of one process have one name for what they make aside.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -48,8 +81,11 @@ pub(super) fn enter(file: &Path) -> Result<Entered, String> {
     // Another process may open it at the same time.
     for _ in 0..3 {
         match connection(file) {
-            Ok(stream) => return Ok(Entered::Client(stream)),
-            Err(Errno::AGAIN) => return Ok(Entered::Busy),
+            Ok(stream) => {
+                let held = stream.try_clone().map_or(Held::Nothing, Held::Client);
+                return Ok((Entered::Client(stream), held));
+            }
+            Err(Errno::AGAIN) => return Ok((Entered::Busy, Held::Nothing)),
             Err(Errno::CONNREFUSED) => delete_stale(file).map_err(|error| said(file, &error))?,
             Err(Errno::NOENT) => {}
             Err(error) => return Err(said(file, &error.into())),
@@ -59,16 +95,7 @@ pub(super) fn enter(file: &Path) -> Result<Entered, String> {
             other => return other.map_err(|error| said(file, &error)),
         }
     }
-    Ok(Entered::Busy)
-}
-
-/// Deletes a socket that this process made. The thread that accepts its connections gets a last one.
-pub(super) fn leave(file: &Path, made: (u64, u64)) {
-    if fs::symlink_metadata(file).is_ok_and(|data| (data.dev(), data.ino()) == made) {
-        let _ = connection(file);
-        // It is gone, or of no use to others.
-        let _ = fs::remove_file(file);
-    }
+    Ok((Entered::Busy, Held::Nothing))
 }
 
 fn said(file: &Path, error: &io::Error) -> String {
@@ -120,7 +147,7 @@ pub fn connection(file: &Path) -> Result<UnixStream, Errno> {
 }
 
 /// Makes the socket under another name, so that no process meets it before it has its mode and can be reached.
-fn listen(file: &Path) -> io::Result<Entered> {
+fn listen(file: &Path) -> io::Result<(Entered, Held)> {
     let aside = aside(file);
     // An earlier process of this id may have left it.
     let _ = fs::remove_file(&aside);
@@ -128,13 +155,12 @@ fn listen(file: &Path) -> io::Result<Entered> {
         let listener = UnixListener::bind(&aside)?;
         fs::set_permissions(&aside, Permissions::from_mode(0o700))?;
         fs::hard_link(&aside, file)?;
-        Ok((listener, fs::symlink_metadata(&aside)?))
+        Ok((Entered::Open(listener), Held::File(identity(&aside)?)))
     };
     let made = made();
     // It is gone, or of no use to others.
     let _ = fs::remove_file(&aside);
-    let (listener, data) = made?;
-    Ok(Entered::Open(listener, (data.dev(), data.ino())))
+    made
 }
 
 /// The name under which this process makes or deletes a socket.
