@@ -53,9 +53,7 @@ Also the seconds that a program whose connection broke has to come back.")
                                '(nil . "This program has said goodbye."))
                               ((equal "plan" (plist-get message :role))
                                (todo-write-mcp--take-list program message))
-                              (t (todo-write-mcp--write
-                                  (or (todo-write-mcp--announcer program message) program)
-                                  message)))))
+                              (t (todo-write-mcp--write program message)))))
              (todo-write-socket-answer program message ok text)))
     ('activity (unless (todo-write-socket-program-ended program)
                  (todo-write-mcp--note-activity program message)))
@@ -133,12 +131,6 @@ It is that of a tool of the agent's own, which passes no result on."
                                         (todo-write-socket-client program) t nil)))
     (cons (plist-get outcome :ok)
           (if (plist-get outcome :ok) "" (plist-get outcome :result)))))
-
-(defun todo-write-mcp--announcer (program call)
-  "Return the program that lives in the agent and said the session of CALL, or nil.
-PROGRAM, which the agent started without telling its session, made CALL."
-  (when-let* ((by (plist-get call :by)))
-    (todo-write-socket-connected by (todo-write-socket-program-remote program))))
 
 ;;; The session
 

@@ -304,13 +304,12 @@ fn the_plugin_of_opencode_is_written_and_deleted_again() {
     let home = Home::new();
     assert_eq!(home.installed("opencode"), Value::Null);
     let output = home.setup(&["opencode", "--socket", "/a\"b/s"]);
-    assert!(output.is_ok && output.text.contains("opencode has the tool"), "{}", output.text);
+    assert!(output.is_ok && output.text.contains("opencode has the plugin"), "{}", output.text);
     let text = home.read(PLUGIN);
     let first = format!("// The plugin of todo-write for opencode, version {}.\n", env!("CARGO_PKG_VERSION"));
     assert!(text.starts_with(&first));
     assert!(text.contains(r#"const SOCKET = "/a\"b/s";"#));
-    assert!(text.contains(&format!(r#"const SERVER = ["{PROGRAM}","--socket","/a\"b/s"];"#)));
-    assert!(!["@VERSION@", "@SOCKET@", "@SERVER@"].iter().any(|name| text.contains(name)));
+    assert!(!["@VERSION@", "@SOCKET@"].iter().any(|name| text.contains(name)));
     assert_eq!(home.installed("opencode"), PROGRAM);
     home.write(PLUGIN, "// The plugin of todo-write for opencode, version 0.0.9.\n");
     assert!(home.setup(&["opencode"]).is_ok);

@@ -211,7 +211,7 @@ pub enum Message {
         /// The sessions that are followed of which a killed process left its file.
         killed: Vec<(String, u32)>,
     },
-    /// The sessions in the homes that are searched, newest first, and those whose names are no text.
+    /// The sessions in a home that is searched, newest first, and those whose names are no text.
     Found(Vec<Found>, Vec<PathBuf>),
     /// The answer to [`Command::Choose`].
     Choices(u64, Vec<Choice>),

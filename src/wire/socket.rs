@@ -15,7 +15,6 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::num::NonZero;
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::value::RawValue;
@@ -132,10 +131,6 @@ pub struct Call {
     pub subagent: Option<String>,
     /// The subagent's task, in a few words.
     pub task: Option<String>,
-    /// The connection by which another program of the agent announced the call, and said its session. A door
-    /// finds it; what a program says of it is ignored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<NonZero<u64>>,
     /// The input, JSON as it came.
     pub arguments: Option<Box<RawValue>>,
 }

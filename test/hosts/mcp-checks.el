@@ -73,7 +73,7 @@ FOLDER is the project.  Return the output."
     (cadr result)))
 
 (ert-deftest mcp-checks-the-setup-is-repeated-changed-and-taken-back ()
-  (dolist (agent '("claude" "claude-tool" "codex" "gemini" "opencode" "copilot"))
+  (dolist (agent '("claude" "claude-tool" "codex" "gemini" "copilot"))
     (let* ((home (make-temp-file "home" t))
            (folder (file-name-as-directory (make-temp-file "garden" t)))
            (setup (lambda (socket &rest options)
@@ -248,12 +248,6 @@ restart."
      :prepare #'mcp-checks-gemini-settings
      :command (lambda (_ _) '("gemini" "-m" "gemini-2.5-pro" "-p" "Plan the garden"))
      :environment (lambda (_ url) (hosts-gemini-environment url)))))
-
-(ert-deftest mcp-checks-opencode ()
-  (mcp-checks
-   "opencode" "todo-write_todo_write" :thread "\\`mcp:opencode:"
-   :command (lambda (_ _) '("opencode" "run" "Plan the garden"))
-   :environment (lambda (_ url) (hosts-opencode-environment url))))
 
 (ert-deftest mcp-checks-copilot-cli ()
   (mcp-checks

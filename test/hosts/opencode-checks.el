@@ -101,39 +101,28 @@ request that fails."
 
 (defvar opencode-checks--subagent nil "Steps of subagents whose prompts have the word SUBAGENT.")
 
-(cl-defmacro opencode-checks-with (steps (&key (emacs t) mcp subagent) &rest body)
+(cl-defmacro opencode-checks-with (steps (&key (emacs t) subagent) &rest body)
   "Evaluate BODY while opencode works by STEPS, with the plugin.
-EMACS is nil if this Emacs has no socket, and MCP non-nil if opencode
-has no plan tool but todo_write.
+EMACS is nil if this Emacs has no socket.
 SUBAGENT is as `opencode-checks--subagent'."
   (declare (indent 2) (debug t))
   `(let ((opencode-checks--subagent ,subagent))
-     (opencode-checks--call ,steps (lambda () ,@body) ,emacs ,mcp)))
+     (opencode-checks--call ,steps (lambda () ,@body) ,emacs)))
 
-(defun opencode-checks--leave-own-tool ()
-  "Let the settings of the project keep the plan tool, without todo_write."
-  (let* ((file (expand-file-name "opencode.json" opencode-checks--folder))
-         (settings (with-temp-buffer
-                     (insert-file-contents file)
-                     (json-parse-buffer))))
-    (puthash "mcp" '(:todo-write (:type "local" :command ["true"] :enabled :false)) settings)
-    (puthash "tools" '(:todowrite t) settings)
-    (write-region (json-serialize settings) nil file nil 'silent)))
-
-(defun opencode-checks--call (steps function emacs mcp)
+(defun opencode-checks--call (steps function emacs)
   "Call FUNCTION while opencode works by STEPS.
-EMACS and MCP are as in `opencode-checks-with'."
+EMACS is as in `opencode-checks-with'."
   (unless opencode-checks--home
     (setq opencode-checks--home (make-temp-file "home" t)))
   (if (null machine-helper-name)
-      (opencode-checks--work steps function emacs mcp)
+      (opencode-checks--work steps function emacs)
     (machine-helper-call
      opencode-checks--home
-     (lambda () (opencode-checks--work steps function emacs mcp)))))
+     (lambda () (opencode-checks--work steps function emacs)))))
 
-(defun opencode-checks--work (steps function emacs mcp)
+(defun opencode-checks--work (steps function emacs)
   "Call FUNCTION while opencode works by STEPS, perhaps on the machine.
-EMACS and MCP are as in `opencode-checks-with'."
+EMACS is as in `opencode-checks-with'."
   (let* ((todo-write-socket (todo-write-socket-test-file))
          (todo-write-permission--calls nil)
          (todo-write-socket-programs nil)
@@ -144,7 +133,6 @@ EMACS and MCP are as in `opencode-checks-with'."
     (write-region "{\"permission\": {\"bash\": \"ask\", \"edit\": \"ask\"}}" nil
                   (expand-file-name "opencode.json" opencode-checks--folder) nil 'silent)
     (opencode-checks--setup)
-    (unless mcp (opencode-checks--leave-own-tool))
     (add-hook 'todo-write-events-functions #'opencode-checks--note)
     (todo-write-with-store
       (todo-write-with-mock port
@@ -544,20 +532,6 @@ The first start of a home takes a minute."
                 (todo-write-note--untold thread))))))
   (hosts-answer request 'allow)
   (opencode-checks--model-got text))
-
-(ert-deftest opencode-checks-todo-write-is-in-the-plan-of-the-session ()
-  (opencode-checks-with
-      (list (list `("todo-write_todo_write"
-                    ,@(todo-write-test-todos '("Rake" "in_progress" "Raking") '("Water" "pending" "Watering"))))
-            (list (opencode-checks--command "touch raked"))
-            "All raked.")
-      (:mcp t)
-    (let* ((request (opencode-checks--request "\\`bash: touch raked"))
-           (thread (plist-get request :thread)))
-      (should (equal '(("Rake" "in_progress") ("Water" "pending")) (opencode-checks--rows)))
-      (should (equal (list thread) (todo-write-threads)))
-      (hosts-answer request 'allow))
-    (opencode-checks--is nil)))
 
 (provide 'opencode-checks)
 ;;; opencode-checks.el ends here

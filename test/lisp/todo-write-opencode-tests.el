@@ -270,53 +270,5 @@
       (todo-write-tell "mcp:opencode:ses_1" "Mind the bees")
       (should (equal "The user says: Mind the bees" (funcall ask))))))
 
-(ert-deftest todo-write-opencode-its-calls-of-the-tool-are-of-the-session-that-the-plugin-announces ()
-  (todo-write-opencode-tests--with plugin
-    (let ((bridge (todo-write-socket-test-hello :id "bridge" :client "opencode" :process 1
-                                                :parent (emacs-pid))))
-      (should (equal '(t . "")
-                     (todo-write-socket-test-call plugin '(:role "plan" :session "ses_1"))))
-      (should (car (todo-write-socket-test-write bridge nil '("Rake" "in_progress"))))
-      (should (equal '("mcp:opencode:ses_1") (todo-write-threads)))
-      ;; The plugin still tells what that does.
-      (todo-write-socket-test-send plugin '(:type "activity" :session "ses_1" :activity "idle"))
-      (todo-write-test-wait (lambda () (null (todo-write-activity "mcp:opencode:ses_1"))))
-      (todo-write-socket-test-send bridge '(:type "bye"))
-      (todo-write-socket-test-call plugin '(:role "plan" :session "ses_2" :subagent "ses_3" :task "Weed"))
-      (let ((other (todo-write-socket-test-hello :id "other" :client "opencode" :process 1
-                                                 :parent 1)))
-        (should (car (todo-write-socket-test-write other nil "Elsewhere")))
-        (should (equal '("mcp:opencode:1-17" "mcp:opencode:ses_1")
-                       (sort (todo-write-threads) #'string<)))))))
-
-(ert-deftest todo-write-opencode-each-announced-call-is-used-once ()
-  (todo-write-opencode-tests--with plugin
-    (let ((bridge (todo-write-socket-test-hello :id "bridge" :client "opencode" :process 1
-                                                :parent (emacs-pid))))
-      (cl-flet ((announce (session)
-                  (todo-write-socket-test-call plugin (list :role "plan" :session session)))
-                (write (text) (should (car (todo-write-socket-test-write bridge nil text))))
-                (contents (session)
-                  (mapcar (lambda (item) (plist-get item :content))
-                          (todo-write-items (concat "mcp:opencode:" session)))))
-        ;; Two sessions call at once.
-        (announce "ses_1")
-        (announce "ses_2")
-        (write "One")
-        (write "Two")
-        (should (equal '("One") (contents "ses_1")))
-        (should (equal '("Two") (contents "ses_2")))
-        ;; Without an announcement, it is the plan of the process.
-        (write "Nobody's")
-        (should (equal '("Nobody's") (contents "1-17")))
-        (should (equal '("Two") (contents "ses_2")))
-        ;; A turn that has ended makes no call.
-        (announce "ses_1")
-        (todo-write-socket-test-send plugin '(:type "activity" :session "ses_1" :activity "idle"))
-        (announce "ses_2")
-        (write "Two at last")
-        (should (equal '("One") (contents "ses_1")))
-        (should (equal '("Two at last") (contents "ses_2")))))))
-
 (provide 'todo-write-opencode-tests)
 ;;; todo-write-opencode-tests.el ends here

@@ -4,7 +4,7 @@
 //
 // It tells the user's Emacs what opencode's sessions do, their todos, and what they ask, and passes the user's
 // answers and edits back. Without an Emacs that listens, it does nothing. Nothing here throws into opencode or
-// keeps it waiting, apart from 400 ms before a call of todo_write. doc/protocol.md describes the socket.
+// keeps it waiting. doc/protocol.md describes the socket.
 import { randomBytes } from "node:crypto";
 import { lstatSync, readlinkSync } from "node:fs";
 import { createConnection } from "node:net";
@@ -12,8 +12,6 @@ import { createConnection } from "node:net";
 const VERSION = "@VERSION@";
 // The file of the socket; if it is empty, the usual ones are tried.
 const SOCKET = "@SOCKET@";
-// The command of the MCP server with the tool todo_write.
-const SERVER = "@SERVER@";
 
 const PROTOCOL = 2;
 // Bounds: of a line in bytes, of what Emacs has not read, of sessions, of open questions and those that Emacs shows
@@ -26,24 +24,9 @@ const SHOWN = 8;
 const INPUTS = 64;
 const TODOS = 1000;
 const UNTOLD = 16;
-// Milliseconds: between attempts to connect, until Emacs must say something, and that a tool may wait.
+// Milliseconds: between attempts to connect, and until Emacs must say something.
 const PAUSES = [250, 1000, 5000, 30000];
 const PATIENCE = 5000;
-const ORDER = 200;
-
-const EVENTS = new Set([
-  "session.created",
-  "session.updated",
-  "session.deleted",
-  "session.status",
-  "session.error",
-  "todo.updated",
-  "permission.asked",
-  "permission.replied",
-  "question.asked",
-  "question.replied",
-  "question.rejected",
-]);
 
 // The socket
 
@@ -92,16 +75,11 @@ class Link {
   #timer;
   #calls = new Map();
   #number = 0;
-  #waiting = new Set();
 
   constructor(hello, on) {
     this.#hello = hello;
     this.#on = on;
     this.#connect(doors());
-  }
-
-  get isOpen() {
-    return this.#isOpen;
   }
 
   #connect(files) {
@@ -156,8 +134,6 @@ class Link {
       this.#isOpen = true;
       this.#failures = 0;
       this.#on.open();
-      for (const done of this.#waiting) done();
-      this.#waiting.clear();
     } else if (message?.type === "answer") {
       const done = this.#calls.get(message.call);
       this.#calls.delete(message.call);
@@ -170,19 +146,11 @@ class Link {
     }
   }
 
-  // Tries to connect at once if an Emacs may listen, and waits for that so long at most.
-  async ready(limit) {
-    if (this.#isOpen || this.#isClosed) return;
-    if (!this.#socket) {
-      const files = doors();
-      if (!files.length) return;
-      clearTimeout(this.#timer);
-      this.#connect(files);
-    }
-    await new Promise((done) => {
-      this.#waiting.add(done);
-      later(limit, () => this.#waiting.delete(done) && done());
-    });
+  // Tries to connect at once if an Emacs may listen.
+  hurry() {
+    if (this.#socket || this.#isClosed) return;
+    clearTimeout(this.#timer);
+    this.#connect(doors());
   }
 
   // Returns whether the message was sent.
@@ -199,20 +167,13 @@ class Link {
   }
 
   // Returns the number of a call, 0 if it is not sent. `done` gets its answer, or nothing if there will be none.
-  // A call with a limit is given up after so many milliseconds.
-  call(fields, done, limit) {
+  // It has no limit: Emacs says most things once, and may be busy.
+  call(fields, done) {
     if (!this.#isOpen) return 0;
     const number = ++this.#number;
-    const until = limit ? { until: Date.now() + limit } : {};
-    if (!this.#write({ type: "call", call: number, source: "event", ...until, ...fields })) return 0;
+    if (!this.#write({ type: "call", call: number, source: "event", ...fields })) return 0;
     this.#calls.set(number, done);
-    if (limit) later(limit, () => this.#calls.delete(number) && done(undefined));
     return number;
-  }
-
-  // As `call`, but returns a promise of the answer.
-  ask(fields, limit) {
-    return new Promise((done) => this.call(fields, done, limit) || done(undefined));
   }
 
   cancel(number) {
@@ -382,7 +343,6 @@ class Reporter {
         // Emacs has it in its journal, or never takes it.
         if (answer && session.todos === told) session.todos = undefined;
       },
-      // Without a limit: opencode says it once, and Emacs may be busy.
     );
   }
 
@@ -399,7 +359,7 @@ class Reporter {
     this.#report(session, "waiting", type === "question.asked" ? "a question" : `permission: ${properties.permission}`);
     this.#show();
     // The next attempt may be half a minute away.
-    this.#link.ready(0).catch(() => {});
+    this.#link.hurry();
   }
 
   // Sends the oldest questions to Emacs, as many as it may show at once; the next when one of them has ended.
@@ -471,8 +431,8 @@ class Reporter {
     try {
       while (session.isWanted) {
         session.isWanted = false;
-        // Emacs says it once, so a late answer counts, too.
-        const answer = await this.#link.ask({ role: "note", session: id, arguments: { event: "Tell" } });
+        const fields = { role: "note", session: id, arguments: { event: "Tell" } };
+        const answer = await new Promise((done) => this.#link.call(fields, done) || done(undefined));
         // What opencode does not take is kept until the next time.
         if (answer?.ok && typeof answer.text === "string" && answer.text)
           session.untold = [...(session.untold ?? []), answer.text].slice(-UNTOLD);
@@ -499,13 +459,8 @@ class Reporter {
 
   // Their calls
 
-  // Emacs must know whose call comes next by the MCP server.
-  async before({ tool, sessionID, callID }, { args }) {
+  before({ tool, callID }, { args }) {
     keep(this.#inputs, callID, { tool, input: args }, INPUTS);
-    if (tool !== "todo-write_todo_write") return;
-    await this.#link.ready(ORDER);
-    const session = this.#sessions.get(sessionID) ?? { id: sessionID };
-    await this.#link.ask({ role: "plan", ...this.#names(session) }, ORDER);
   }
 
   after({ callID }) {
@@ -545,13 +500,7 @@ export const TodoWrite = async ({ client, directory }) => {
     // Events are taken in their order.
     let queue = Promise.resolve();
     return {
-      // opencode takes what this adds as if its settings had it; those that have it win.
-      config: quietly((config) => {
-        config.mcp = { "todo-write": { type: "local", command: SERVER, enabled: true }, ...config.mcp };
-        config.tools = { todowrite: false, ...config.tools };
-      }),
       event: async ({ event }) => {
-        if (!EVENTS.has(event?.type)) return;
         queue = queue.then(quietly(() => reporter.event(event)));
       },
       "chat.message": quietly((input, output) => void reporter.said(input, output).catch(() => {})),

@@ -43,11 +43,13 @@ fn mount_in(table: &str, path: &Path) -> PathBuf {
 /// A folder whose project a mount's thread finds, and who asks.
 type Job = (PathBuf, Sender<Option<PathBuf>>);
 
+/// The thread of a mount, which only looks for projects, and since when it does.
+type Mount = (Sender<Job>, Arc<Pulse>);
+
 /// Finds projects whose file systems may not answer.
 #[derive(Debug, Default)]
 pub(super) struct Projects {
-    /// The thread of each mount, which only looks for projects, and since when it does.
-    mounts: Mutex<HashMap<PathBuf, (Sender<Job>, Arc<Pulse>)>>,
+    mounts: Mutex<HashMap<PathBuf, Mount>>,
     /// The projects that were found, by the folders of sessions.
     known: Mutex<HashMap<PathBuf, Option<PathBuf>>>,
 }

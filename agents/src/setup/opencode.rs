@@ -13,7 +13,8 @@ const FIRST: &str = "// The plugin of todo-write for opencode, version ";
 
 pub struct Plugin {
     pub file: PathBuf,
-    pub server: Vec<String>,
+    /// The socket of Emacs, or an empty text for the usual one.
+    pub socket: String,
 }
 
 impl Plugin {
@@ -34,10 +35,8 @@ impl Plugin {
 impl Files for Plugin {
     fn write(&self) -> Result<(), String> {
         self.check()?;
-        let socket = self.server.get(2).map_or("", String::as_str);
         let text = TEXT
-            .replace("\"@SOCKET@\"", &json!(socket).to_string())
-            .replace("\"@SERVER@\"", &json!(self.server).to_string())
+            .replace("\"@SOCKET@\"", &json!(self.socket).to_string())
             .replace("@VERSION@", env!("CARGO_PKG_VERSION"));
         file::write(&self.file, text.as_bytes(), None)
     }

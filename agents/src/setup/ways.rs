@@ -85,7 +85,8 @@ impl Way {
 
     /// What to say once it is done.
     pub fn done(&self) -> String {
-        let start = format!("{} has the tool todo_write. Start it again if it runs.", self.agent);
+        let what = if self.add.is_empty() { "plugin of todo-write" } else { "tool todo_write" };
+        let start = format!("{} has the {what}. Start it again if it runs.", self.agent);
         let start = (!self.by().is_empty()).then_some(start);
         start.into_iter().chain(self.rest.iter().cloned()).collect::<Vec<_>>().join("\n\n")
     }
@@ -231,18 +232,14 @@ fn gemini(context: &Context) -> Way {
 
 fn opencode(context: &Context) -> Way {
     let file = folder_or("XDG_CONFIG_HOME", ".config").join("opencode/plugin/todo-write.js");
+    let socket = context.server.get(2).cloned().unwrap_or_default();
     Way {
         installed: opencode::Plugin::is_ours(&file).then(|| context.server[0].clone()),
         gives:
-            "a plugin: the tool todo_write in place of its own, whose list you see and edit in Emacs; you \
-                can answer its dialogs in Emacs, and it hears of your edits"
+            "a plugin: you see and edit the list of its tool todowrite in Emacs, you can answer its dialogs \
+                there, and it hears of your edits"
                 .to_owned(),
-        files: Some(Box::new(opencode::Plugin { file, server: context.server.clone() })),
-        rest: vec![
-            "To keep its own plan tool, put this into opencode.json:\n\n{\"tools\": {\"todowrite\": true}}"
-                .to_owned(),
-            instructions("AGENTS.md"),
-        ],
+        files: Some(Box::new(opencode::Plugin { file, socket })),
         ..way("opencode", "opencode", "opencode")
     }
 }

@@ -199,9 +199,10 @@ impl Peers {
     /// # Errors
     /// A sentence for a program that is not served.
     pub(super) fn greet(&self, id: ConnectionId, mut hello: Box<Hello>) -> Result<(), String> {
-        let is_of_version = hello.version.as_deref() == Some(self.settings.welcome.version.as_str());
         let is_of_protocol = hello.protocol == PROTOCOL;
-        if !(is_of_version && is_of_protocol) && !std::mem::replace(&mut self.lock().is_said_outdated, true) {
+        let version = Some(self.settings.welcome.version.as_str());
+        let is_outdated = !is_of_protocol || hello.version.as_deref() != version;
+        if is_outdated && !std::mem::replace(&mut self.lock().is_said_outdated, true) {
             (self.out)(Event::Outdated);
         }
         if !is_of_protocol {
