@@ -55,7 +55,7 @@ impl Around {
 
     /// As [`Projects::of`].
     pub(super) fn project_of(&self, folder: &Path) -> Option<PathBuf> {
-        self.aside(|| self.common.projects.of(folder)).ok().flatten()
+        self.aside(|| self.common.projects.of(folder))
     }
 
     /// The transcript of a live process of the home. It may not be written yet.

@@ -22,7 +22,7 @@ pub(super) fn choose(common: &Arc<Common>, round: u64, homes: Vec<Home>, project
     let work = move || {
         let mut project = project;
         // Emacs does not know the roots of projects on another machine.
-        let roots: Vec<PathBuf> = project.iter().filter_map(|one| own.projects.of(one).ok()?).collect();
+        let roots: Vec<PathBuf> = project.iter().filter_map(|one| own.projects.of(one)).collect();
         project.extend(roots);
         let (sender, receiver) = channel();
         let project = Arc::new(project);
@@ -62,6 +62,6 @@ fn is_of_project(common: &Common, project: &[PathBuf], folder: Option<&str>) -> 
     let Some(folder) = folder.map(Path::new).filter(|folder| folder.is_absolute()) else { return false };
     project.iter().filter(|project| folder.starts_with(project)).any(|project| {
         // A worktree or another repository below the root is a project of its own.
-        common.projects.of(folder).ok().flatten().is_none_or(|found| project.starts_with(found))
+        common.projects.of(folder).is_none_or(|found| project.starts_with(found))
     })
 }

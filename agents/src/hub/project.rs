@@ -40,8 +40,11 @@ fn mount_in(table: &str, path: &Path) -> PathBuf {
     point.unwrap_or_else(|| path.iter().take(2).collect())
 }
 
+/// Whether there is a folder, and the root of the project in which it is.
+type Found = (bool, Option<PathBuf>);
+
 /// A folder whose project a mount's thread finds, and who asks.
-type Job = (PathBuf, Sender<Option<PathBuf>>);
+type Job = (PathBuf, Sender<Found>);
 
 /// The thread of a mount, which only looks for projects, and since when it does.
 type Mount = (Sender<Job>, Arc<Pulse>);
@@ -51,26 +54,25 @@ type Mount = (Sender<Job>, Arc<Pulse>);
 pub(super) struct Projects {
     mounts: Mutex<HashMap<PathBuf, Mount>>,
     /// The projects that were found, by the folders of sessions.
-    known: Mutex<HashMap<PathBuf, Option<PathBuf>>>,
+    known: Mutex<HashMap<PathBuf, Found>>,
 }
 
 /// A file system does not answer in time.
-#[derive(Debug)]
-pub(super) struct NoAnswer;
+struct NoAnswer;
 
 impl Projects {
-    fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, Option<PathBuf>>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, Found>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Has the thread of a folder's mount look for its project.
-    fn ask(&self, folder: &Path) -> Option<Receiver<Option<PathBuf>>> {
+    fn ask(&self, folder: &Path) -> Option<Receiver<Found>> {
         let mount = mount_of(folder);
         let mut mounts = self.mounts.lock().unwrap_or_else(PoisonError::into_inner);
         if !mounts.contains_key(&mount) {
             let ((jobs, asked), pulse) = (channel(), Arc::new(Pulse::new()));
             let own = Arc::clone(&pulse);
-            let work = move || find(&asked, &own);
+            let work = move || work(&asked, &own);
             thread::Builder::new().name("todo-write-mount".into()).spawn(work).ok()?;
             mounts.insert(mount.clone(), (jobs, pulse));
         }
@@ -80,8 +82,7 @@ impl Projects {
         Some(found)
     }
 
-    /// The root of the project of a folder, if it has one.
-    pub(super) fn of(&self, folder: &Path) -> Result<Option<PathBuf>, NoAnswer> {
+    fn find(&self, folder: &Path) -> Result<Found, NoAnswer> {
         if let Some(known) = self.known().get(folder) {
             return Ok(known.clone());
         }
@@ -90,15 +91,23 @@ impl Projects {
         if known.len() >= ENTRIES {
             known.clear();
         }
-        known.insert(folder.to_owned(), found.clone());
+        // A folder that is not there may come.
+        if found.0 {
+            known.insert(folder.to_owned(), found.clone());
+        }
         Ok(found)
+    }
+
+    /// The root of the project of a folder. `None` if it has none, or if its file system does not answer in time.
+    pub(super) fn of(&self, folder: &Path) -> Option<PathBuf> {
+        self.find(folder).ok()?.1
     }
 
     /// The root of the project of a folder that exists: the folder itself if it is in none, or if its file system does
     /// not answer, unless Emacs could take the name for something else.
     pub(super) fn root_of(&self, folder: &Path) -> Option<PathBuf> {
-        match self.of(folder) {
-            Ok(root) => folder.is_dir().then(|| root.unwrap_or_else(|| folder.to_owned())),
+        match self.find(folder) {
+            Ok((is_there, root)) => is_there.then(|| root.unwrap_or_else(|| folder.to_owned())),
             Err(NoAnswer) => {
                 let name = folder.to_str()?;
                 let is_plain = !is_special(name) && !name.contains(char::is_control);
@@ -108,10 +117,10 @@ impl Projects {
     }
 }
 
-fn find(asked: &Receiver<Job>, pulse: &Pulse) {
+fn work(asked: &Receiver<Job>, pulse: &Pulse) {
     for (folder, answer) in asked {
         pulse.begin();
-        let _ = answer.send(project_of(&folder));
+        let _ = answer.send((folder.is_dir(), project_of(&folder)));
         pulse.end();
     }
 }
