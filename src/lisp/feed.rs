@@ -278,7 +278,7 @@ fn hub_choose<'e>(env: &'e Env, machine: Value<'e>, project: Value<'e>) -> Resul
 /// - `processes': `:processes' are the live ones, plists `:pid :machine :state :sessionId :status
 ///   :waitingFor'.  `:state' is `alive' or `suspended', `:machine' nil for this one; the others but the
 ///   first are as in the process's file, or nil.
-/// - `found': `:files' are the sessions in the searched folders, newest first, plists `:file :time
+/// - `found': `:files' are the sessions in the searched folder `:home', newest first, plists `:file :time
 ///   :begun'; `:skipped' are the names of files that are not text.
 /// - `choices': `:choices' are plists `:file :time :ofProject :description' of round `:round', newest
 ///   first.  `:description' is a plist `:host :folder :title', the last two strings or nil.

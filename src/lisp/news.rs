@@ -64,6 +64,7 @@ enum News<'n> {
         file: String,
     },
     Found {
+        home: String,
         files: Vec<ShownFound>,
         skipped: Vec<String>,
     },
@@ -168,9 +169,10 @@ fn of_message(message: Message, changes: Vec<Changed>) -> News<'static> {
         Message::Failed(session) => News::Failed { session, changes },
         Message::Unreadable(session, reason) => News::Unreadable { session, reason },
         Message::Moved(session, file) => News::Moved { session, file: name(&file) },
-        Message::Found(found, skipped) => News::Found {
-            files: found.iter().map(ShownFound::from).collect(),
-            skipped: skipped.iter().map(|path| name(path)).collect(),
+        Message::Found { home, sessions, unnamed } => News::Found {
+            home: name(&home),
+            files: sessions.iter().map(ShownFound::from).collect(),
+            skipped: unnamed.iter().map(|path| name(path)).collect(),
         },
         Message::Choices(round, choices) => {
             News::Choices { round, choices: choices.into_iter().map(ShownChoice::from).collect() }

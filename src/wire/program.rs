@@ -211,8 +211,15 @@ pub enum Message {
         /// The sessions that are followed of which a killed process left its file.
         killed: Vec<(String, u32)>,
     },
-    /// The sessions in a home that is searched, newest first, and those whose names are no text.
-    Found(Vec<Found>, Vec<PathBuf>),
+    /// The sessions in a home that is searched.
+    Found {
+        /// The folder of the home.
+        home: PathBuf,
+        /// The sessions, newest first.
+        sessions: Vec<Found>,
+        /// The files whose names are no text.
+        unnamed: Vec<PathBuf>,
+    },
     /// The answer to [`Command::Choose`].
     Choices(u64, Vec<Choice>),
     /// A root has not answered for ten seconds, or answers again.

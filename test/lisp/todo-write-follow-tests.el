@@ -56,17 +56,21 @@
          (delete-directory home t)))))
 
 (defun todo-write-follow-tests--start-mode ()
-  "Switch the mode on, and wait until what it follows is read."
+  "Switch the mode on, and wait until all homes are searched, and what it follows is read."
   (let* (searched
          (note (lambda (message)
-                 (when (eq 'found (plist-get message :kind)) (setq searched t)))))
+                 (when (eq 'found (plist-get message :kind))
+                   (cl-pushnew (plist-get message :home) searched :test #'equal)))))
     (add-hook 'todo-write-hub-functions note 90)
     (unwind-protect
         (progn
           (todo-write-agents-mode)
+          ;; If it was on, nothing else would search again.
+          (todo-write-follow-search)
           (todo-write-test-wait
            (lambda ()
              (and searched
+                  (length= searched (length (car todo-write-follow--sent)))
                   (cl-every (lambda (session) (eq 'ready (todo-write-follow--session-state session)))
                             todo-write-follow--followed)))))
       (remove-hook 'todo-write-hub-functions note))))

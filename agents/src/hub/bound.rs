@@ -69,14 +69,15 @@ pub(super) fn bound(
             live: live.into_iter().filter_map(|process| process_of(machine, process)).collect(),
             killed: killed.into_iter().take(ENTRIES).filter(|(session, _)| is_id(session)).collect(),
         },
-        Message::Found(found, unnamed) => Message::Found(
-            found
+        Message::Found { home, sessions, unnamed } => Message::Found {
+            home: own(home)?,
+            sessions: sessions
                 .into_iter()
                 .take(ENTRIES)
                 .filter_map(|one| Some(Found { path: own(one.path)?, ..one }))
                 .collect(),
-            unnamed.into_iter().take(ENTRIES).filter_map(own).collect(),
-        ),
+            unnamed: unnamed.into_iter().take(ENTRIES).filter_map(own).collect(),
+        },
         Message::Choices(round, choices) => Message::Choices(
             round,
             choices.into_iter().take(ENTRIES).filter_map(|choice| choice_of(machine, choice)).collect(),

@@ -423,7 +423,7 @@ mod tests {
         [&bad, &good].into_iter().for_each(|file| std::fs::write(file, "{}\n").unwrap_or_default());
         let hub = hub();
         set_homes(&hub, &[&hanging, &other], true);
-        wait_for(&hub, |message| matches!(message, Message::Found(..)).then_some(()));
+        wait_for(&hub, |message| matches!(message, Message::Found { .. }).then_some(()));
         let id = 3;
         follow(&hub, id, &bad);
         let said = |is_stuck: bool| {
@@ -471,6 +471,6 @@ mod tests {
         wait_for(&hub, |message| matches!(message, Message::Failed(one) if *one == id).then_some(()));
         // It begins again when there is something to do.
         set_homes(&hub, &[&folder], true);
-        wait_for(&hub, |message| matches!(message, Message::Found(..)).then_some(()));
+        wait_for(&hub, |message| matches!(message, Message::Found { .. }).then_some(()));
     }
 }

@@ -120,7 +120,8 @@ impl Search {
             let interval = around.settings.interval * if listed.is_unsure { 1 } else { 10 };
             self.next = Instant::now() + interval;
             self.offered = listed.found.iter().map(|one| one.path.clone()).collect();
-            around.send(Message::Found(listed.found, listed.unnamed));
+            let home = self.home.folder.clone();
+            around.send(Message::Found { home, sessions: listed.found, unnamed: listed.unnamed });
         } else {
             self.listed = Some(listed);
         }

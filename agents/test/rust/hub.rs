@@ -346,10 +346,12 @@ fn a_session_that_begins_in_a_known_project_is_found_at_once() {
     // No regular look comes in time.
     let mut homes = Homes::looking(Duration::from_secs(3_600));
     homes.set_home(true, true);
-    homes.wait(|message| matches!(message, Message::Found(found, _) if found.is_empty()).then_some(()));
+    homes.wait(|message| {
+        matches!(message, Message::Found { sessions: found, .. } if found.is_empty()).then_some(())
+    });
     let path = homes.write("s", &line("s", "user", 0, "Dig".into()));
     homes.wait(|message| {
-        matches!(message, Message::Found(found, _) if found.iter().any(|one| one.path == path)).then_some(())
+        matches!(message, Message::Found { sessions: found, .. } if found.iter().any(|one| one.path == path)).then_some(())
     });
 }
 
@@ -394,7 +396,9 @@ fn a_search_ends_however_long_a_look_at_the_folders_takes() {
             .unwrap();
     }
     homes.set_home(true, true);
-    homes.wait(|message| matches!(message, Message::Found(found, _) if found.len() == 3_000).then_some(()));
+    homes.wait(|message| {
+        matches!(message, Message::Found { sessions: found, .. } if found.len() == 3_000).then_some(())
+    });
 }
 
 #[test]

@@ -256,7 +256,7 @@ fn the_sessions_and_processes_of_a_machine_have_its_names() {
     here.connect(&there, "");
     let expected = there.name_here(&file);
     here.wait(|message| match message {
-        Message::Found(found, _) => found.iter().find(|one| one.path == expected).map(|_| ()),
+        Message::Found { sessions: found, .. } => found.iter().find(|one| one.path == expected).map(|_| ()),
         _ => None,
     });
     let live = here.wait(|message| match message {
