@@ -410,7 +410,7 @@ a prompt can be sent before the response to the previous one."
 (defun todo-write-acp--options (options draft)
   "Return OPTIONS of a permission request as those of a request.
 Non-nil DRAFT means that a message with a no can be the next prompt."
-  (cl-loop for option in (todo-write-request-first options 'options)
+  (cl-loop for option across (and (vectorp options) options)
            for label = (todo-write-json-get option "name")
            for value = (todo-write-json-get option "optionId")
            for kind = (pcase (todo-write-json-get option "kind")
@@ -421,55 +421,6 @@ Non-nil DRAFT means that a message with a no can be the next prompt."
            when (and (stringp label) (stringp value))
            collect (list :label label :value value :kind kind
                          :text (and draft (eq kind 'deny)))))
-
-(defun todo-write-acp--permission (call)
-  "Return what a request about CALL, a tool call, is about, a plist.
-It has the kind, the format and the detail, as for `todo-write-request'."
-  (let* ((input (todo-write-json-get call "rawInput"))
-         (fields (todo-write-json-fields input))
-         (content (todo-write-request-first (todo-write-json-get call "content") 'fields))
-         (diffs (seq-filter (lambda (part) (equal "diff" (todo-write-json-get part "type")))
-                            content))
-         ;; Diffs show all else, too; a plan may come with the input of any tool.
-         (format (cond (diffs 'diff)
-                       ((stringp (cdr (assoc "plan" fields))) 'markdown)
-                       ((stringp (cdr (assoc "command" fields))) 'shell)
-                       (t 'text))))
-    `( ,@(todo-write-request-excess (max (length fields) (length content)) 'fields)
-       :kind ,(if (eq format 'markdown) 'plan 'permission)
-       :format ,format
-       :detail ,(lambda () (todo-write-acp--text format input content diffs)))))
-
-(defun todo-write-acp--text (format input content diffs)
-  "Return what a tool call with INPUT and CONTENT is about, as FORMAT.
-DIFFS are those parts of CONTENT that are diffs."
-  (let* (;; Some agents repeat a field of the input as text.
-         (texts (seq-difference (delq nil (mapcar #'todo-write-acp-work-text content))
-                                (mapcar #'cdr (todo-write-json-fields input))))
-         (others (and texts `(("text" . ,(string-join texts "\n"))))))
-    (cl-flet ((with-fields (name before)
-                (concat (todo-write-json-get input name)
-                        (todo-write-request-fields input before name)
-                        (todo-write-request-fields others before))))
-      (pcase format
-        ('markdown (with-fields "plan" "\n"))
-        ('shell (with-fields "command" "\n# "))
-        ('diff
-         (let ((parts (mapcar (lambda (part)
-                                (mapcar (lambda (name)
-                                          (todo-write-core-plain
-                                           (todo-write-json-string part name)))
-                                        '("path" "oldText" "newText")))
-                              diffs)))
-           (concat (todo-write-request-diff parts)
-                   (apply #'todo-write-request-fields input "\n"
-                          ;; Agents name the file and the texts of an edit in their own ways.
-                          (cl-loop for (name . value) in (todo-write-json-fields input)
-                                   when (member value (apply #'append parts))
-                                   collect name))
-                   (todo-write-request-fields others "\n"))))
-        (_ (string-trim-left
-            (string-join (cons (todo-write-request-fields input "\n") texts) "\n")))))))
 
 (defun todo-write-acp--handle-request (client link request)
   "Let the user answer REQUEST, a message to LINK of CLIENT.
@@ -486,25 +437,25 @@ Requests for other things than a permission are ignored."
                 (delete id (todo-write-acp--link-answered link)))
         (push (cons id thread) (todo-write-acp--link-asked link))
         (let* ((call (todo-write-acp-work-asked (todo-write-acp--work link thread) params))
-               (about (todo-write-acp--permission call))
+               (about (todo-write-core-call todo-write-dyn--request-of call nil))
                ;; The protocol has no message with a no.  The answer ends the turn.
                (draft (and (eq 'plan (plist-get about :kind))
                            (todo-write-host-ask #'todo-write-host-draft thread nil))))
-          (apply #'todo-write-request
-                 thread
-                 :id (todo-write-acp--request-id id)
-                 :title (or (todo-write-json-filled call "title") "permission")
-                 :visit (lambda () (pop-to-buffer buffer))
-                 ;; What it says of a request that is too large comes first.
-                 (append about
-                         (list :options (todo-write-acp--options
-                                         (todo-write-json-get params "options") draft)
-                               :answer
-                               (lambda (option text)
-                                 (todo-write-acp--respond client link id option)
-                                 (when text
-                                   (todo-write-host-ask #'todo-write-host-draft
-                                                        thread text)))))))))))
+          (todo-write-request
+           thread
+           :id (todo-write-acp--request-id id)
+           :kind (plist-get about :kind)
+           :title (or (todo-write-json-filled call "title") "permission")
+           :format (plist-get about :format)
+           :detail (or (plist-get about :detail)
+                       (lambda () (todo-write-core-call todo-write-dyn--request-detail call nil)))
+           :visit (lambda () (pop-to-buffer buffer))
+           :options (todo-write-acp--options (todo-write-json-get params "options") draft)
+           :answer (and (plist-get about :answerable)
+                        (lambda (option text)
+                          (todo-write-acp--respond client link id option)
+                          (when text
+                            (todo-write-host-ask #'todo-write-host-draft thread text))))))))))
 
 (defun todo-write-acp--respond (client link id option)
   "Answer the permission request ID of CLIENT with OPTION, an option's id.

@@ -19,7 +19,6 @@
 (require 'todo-write)
 (require 'todo-write-follow-sessions)
 (require 'todo-write-commands)
-(require 'todo-write-opencode)           ; For its questions.
 (require 'todo-write-permission)         ; For its role.
 (require 'todo-write-hub)
 (require 'todo-write-machines)

@@ -20,7 +20,6 @@
 (require 'todo-write-activity)
 (require 'todo-write-core)
 (require 'todo-write-events)
-(require 'todo-write-json)
 (require 'todo-write-text)
 
 (defvar todo-write-request--open nil
@@ -140,18 +139,9 @@ that a turn runs until it reports its end."
 
 ;;; Limits
 
-(defconst todo-write-request--limits '((questions . 20) (options . 50) (fields . 200))
+(defconst todo-write-request--limits '((questions . 20) (options . 50))
   "How many parts of a request a person can be expected to read.
 What has more of them takes too long to be shown, too.")
-
-(defun todo-write-request-first (sequence what)
-  "Return the first elements of SEQUENCE, questions or other parts, as a list.
-There is one more than the limit of WHAT if there are more.  Anything
-else than a vector or a list has none."
-  (let ((most (1+ (alist-get what todo-write-request--limits))))
-    (append (cond ((vectorp sequence) (substring sequence 0 (min most (length sequence))))
-                  ((proper-list-p sequence) (seq-take sequence most)))
-            nil)))
 
 (defun todo-write-request-excess (count what)
   "Return fields of a request that is too large, or nil.
@@ -193,69 +183,6 @@ REQUEST is one of `todo-write-requests'.  The difference of large texts
 takes a while, which \\[keyboard-quit] ends."
   (let ((detail (plist-get request :detail)))
     (if (functionp detail) (funcall detail) detail)))
-
-;;; The text of a call
-
-(defun todo-write-request-fields (object before &rest except)
-  "Return the fields of OBJECT, decoded JSON, as text, each after BEFORE.
-Leave out those named in EXCEPT.  No text of a field looks like another
-field.  Any other value than an object or null is one text, as JSON."
-  (let ((fields (todo-write-json-fields object)))
-    (if (or fields (memq object '(nil :null)) (hash-table-p object))
-        (mapconcat (pcase-lambda (`(,name . ,value))
-                     (concat before (todo-write-text-line name) ": "
-                             (if (and (stringp value) (equal before "\n"))
-                                 (string-replace "\n" "\n    " value)
-                               (todo-write-request-json value))))
-                   (seq-remove (lambda (field) (member (car field) except)) fields)
-                   "")
-      (concat before (todo-write-request-json object)))))
-
-(defun todo-write-request-diff (changes)
-  "Return CHANGES, a list of (FILE OLD NEW), as a diff.
-OLD and NEW are texts.  If they are too many or too large to be compared,
-the diff has all of both, and says so."
-  (let ((hunks (todo-write-core-call todo-write-dyn--text-diffs
-                 (mapcar #'cadr changes) (mapcar #'caddr changes))))
-    (concat
-     (string-join
-      (cl-loop for (file old new) in changes
-               for rest = hunks then (cdr rest)
-               for name = (todo-write-text-line file)
-               collect (todo-write-text-trim-end
-                        (format "--- %s\n+++ %s\n%s" name name
-                                (if hunks (car rest)
-                                  (let ((old (todo-write-request--lines "-" old))
-                                        (new (todo-write-request--lines "+" new)))
-                                    (format "@@ -1,%d +1,%d @@ uncompared\n%s%s"
-                                            (todo-write-request--count old)
-                                            (todo-write-request--count new) old new))))
-                        '(?\n)))
-      "\n")
-     (and changes (null hunks) "\nToo much to be compared: this is all of the given texts."))))
-
-(defun todo-write-request--lines (sign text)
-  "Return the lines of TEXT, each after SIGN, a string, as a diff has them."
-  (if (string-empty-p text) ""
-    (concat sign (string-replace "\n" (concat "\n" sign) (string-remove-suffix "\n" text)) "\n"
-            (unless (string-suffix-p "\n" text) "\\ No newline at end of file\n"))))
-
-(defun todo-write-request--count (lines)
-  "Return the number of LINES, as from `todo-write-request--lines'."
-  (- (length (split-string lines "\n"))
-     (if (string-suffix-p "\\ No newline at end of file\n" lines) 2 1)))
-
-(defun todo-write-request-json (value)
-  "Return VALUE, decoded JSON, as JSON text."
-  (pcase value
-    ('nil "false")
-    ('t "true")
-    (_ (condition-case nil
-           (substring (decode-coding-string
-                       (json-serialize (vector value) :null-object nil :false-object :false) 'utf-8)
-                      1 -1)
-         ;; Hosts decode it in their own ways.
-         (error (format "%S" value))))))
 
 ;;; Closing
 

@@ -63,6 +63,7 @@ mod named;
 pub mod pid;
 pub mod recorder;
 pub mod reports;
+pub mod request;
 pub mod text;
 pub mod thread;
 pub mod wire;

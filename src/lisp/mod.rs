@@ -25,6 +25,7 @@ mod observations;
 mod pid;
 mod read;
 mod reports;
+mod requests;
 mod review;
 mod rows;
 mod ser;

@@ -214,7 +214,7 @@ pub struct Answer {
 }
 
 /// The user's answer to a question of Claude Code, Codex or opencode.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
     /// Yes or no.
     pub behavior: Behavior,
@@ -242,11 +242,12 @@ pub struct Decision {
 }
 
 /// Yes or no.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs)]
 pub enum Behavior {
     Allow,
+    #[default]
     Deny,
 }
 

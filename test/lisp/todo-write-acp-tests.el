@@ -478,7 +478,7 @@ What acp.el would do is done by replaying a record."
                    (((rawInput (command . "make") (sandbox . :false) (cwd . "/a\nb")
                                (more (k . [1 :null]))))
                     permission shell
-                    "make\n# sandbox: false\n# cwd: \"/a\\nb\"\n# more: ((k . [1 :null]))")
+                    "make\n# sandbox: false\n# cwd: \"/a\\nb\"\n# more: {\"k\":[1,null]}")
                    (((rawInput (plan . "# Plan") (path . "/etc"))) plan markdown
                     "# Plan\npath: /etc")
                    (((rawInput (url . "x\ndepth: 2"))) permission text "url: x\n    depth: 2")
@@ -762,7 +762,7 @@ What acp.el would do is done by replaying a record."
       (todo-write-acp-connect client nil "s")
       (cl-letf (((symbol-function 'todo-write-acp--update)
                  (lambda (&rest _) (error "The protocol changed")))
-                ((symbol-function 'todo-write-acp--permission)
+                ((symbol-function 'todo-write-acp--options)
                  (lambda (&rest _) (error "The protocol changed"))))
         (dolist (handler (alist-get 'notification todo-write-acp-tests--handlers))
           (funcall handler '((method . "session/update")

@@ -197,7 +197,6 @@ answer that allows always."
     (todo-write-user-eval
      `(setq todo-write-socket ,file
             todo-write-socket-codex-folders (list ,(expand-file-name "none" (file-name-directory file))))
-     '(require 'todo-write-mcp) '(require 'todo-write-permission) '(require 'todo-write-opencode)
      '(todo-write-agents-mode))
     (todo-write-test-wait (lambda () (file-exists-p file)))
     file))

@@ -75,6 +75,15 @@
   (should (equal (todo-write-answer-tests--shown (concat "ls" (make-string 10 ?\n) "rm"))
                  "ls\n[9 empty lines]\nrm")))
 
+(defun todo-write-answer-tests--diff (changes)
+  "Return CHANGES, a list of (FILE OLD NEW), as the detail of a request."
+  (todo-write-core-call todo-write-dyn--request-detail
+    `((content . ,(vconcat (mapcar (pcase-lambda (`(,file ,old ,new))
+                                     `((type . "diff") (path . ,file)
+                                       (oldText . ,old) (newText . ,new)))
+                                   changes))))
+    nil))
+
 (ert-deftest todo-write-answer-no-line-of-a-change-looks-like-the-header-of-a-file ()
   (let* ((lines (mapcar #'number-to-string (number-sequence 1 30)))
          (old (string-join (append '("-- b.txt") lines '("end") nil) "\n"))
@@ -82,12 +91,14 @@
                                    (list (concat (make-string 1999 ?x) "--- b.txt"))
                                    nil)
                            "\n"))
-         (diffs (list (todo-write-request-diff `(("a.txt" ,old ,new) ("c.txt" "" "c\n")))
+         (diffs (list (todo-write-answer-tests--diff `(("a.txt" ,old ,new) ("c.txt" "" "c\n")))
                       ;; Empty lines are counted.
-                      (todo-write-request-diff
+                      (todo-write-answer-tests--diff
                        `(("a.txt" ,(concat "\n\n\n\n\n" old) ,(concat "\n\n\n\n\n" new))))
-                      (cl-letf (((symbol-function 'todo-write-dyn--text-diffs) #'ignore))
-                        (todo-write-request-diff `(("a.txt" ,old ,new) ("c.txt" "" "c\n")))))))
+                      ;; Too many to be compared.
+                      (todo-write-answer-tests--diff
+                       `(("a.txt" ,old ,new) ("c.txt" "" "c\n")
+                         ,@(make-list 50 '("d.txt" "" "d\n")))))))
     (dolist (diff diffs)
       (let ((shown (todo-write-answer-text diff 'diff)) (start 0) headers)
         (while (string-match "^\\(?:---\\|\\+\\+\\+\\|@@\\).*" shown start)
@@ -110,7 +121,7 @@
     (let ((text (concat "a" run "b\n\n")))
       (dolist (format '(shell lisp text diff markdown))
         (should (string-suffix-p "b" (todo-write-answer-text text format))))
-      (should (string-suffix-p "b\n+" (todo-write-request-diff (list (list "f" "" text)))))
+      (should (string-suffix-p "b\n+" (todo-write-answer-tests--diff (list (list "f" "" text)))))
       (should (equal (concat "a" run "b") (todo-write-text-trim text)))))
   (should (equal "a ⏎ b c" (todo-write-text-command "  a \t\n \n\r b \t c\n")))
   (should (equal "a b" (todo-write-text-command (concat "a" (make-string 1000000 ?\s) "b")))))

@@ -11,7 +11,6 @@
 ;;; Code:
 
 (require 'todo-write-mcp-helper)
-(require 'todo-write-opencode)
 (require 'todo-write-socket-helper)
 
 (defun todo-write-opencode-e2e--plugin (socket)

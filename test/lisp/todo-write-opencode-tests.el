@@ -14,7 +14,6 @@
 (require 'todo-write-agent)
 (require 'todo-write-answer)
 (require 'todo-write-note)
-(require 'todo-write-opencode)
 (require 'todo-write-socket-helper)
 
 (defun todo-write-opencode-tests--hello (&rest fields)

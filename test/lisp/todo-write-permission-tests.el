@@ -12,7 +12,6 @@
 ;;; Code:
 
 (require 'todo-write-answer)
-(require 'todo-write-opencode)
 (require 'todo-write-permission)
 (require 'todo-write-socket-helper)
 
@@ -100,7 +99,7 @@ FIELDS are further ones of the hook's input, :subagent and :source."
                  "Bash" '(:command "npm test")
                  :permission_suggestions todo-write-permission-tests--suggestions)))
       (should (equal (todo-write-permission-tests--labels)
-                     (list "Yes" (format-message "Always allow `npm test *' in this project")
+                     (list "Yes" "Always allow ‘npm test *’ in this project"
                            "Accept all edits of files in the project in this session" "No")))
       (should (equal '(:behavior "allow" :suggestion 1)
                      (todo-write-permission-tests--answer
@@ -487,8 +486,7 @@ FIELDS are further ones of the question.  Return the connection."
                      (list (plist-get request :format) (todo-write-request-detail request))))
       (should (equal (todo-write-permission-tests--labels)
                      (list "Yes"
-                           (format-message
-                            "Always allow commands that begin with `npm \"run all\"' in all projects")
+                           "Always allow commands that begin with ‘npm \"run all\"’ in all projects"
                            "No" "No, and stop the turn")))
       (should (equal '(:behavior "allow" :suggestion 0)
                      (todo-write-permission-tests--answer
@@ -564,28 +562,24 @@ FIELDS are further ones of the question.  Return the connection."
 
 (ert-deftest todo-write-permission-what-a-call-is-about-is-made-when-it-is-looked-at ()
   ;; Large texts take a while, and a program may send them at any time.
-  (let ((todo-write-socket-codex-folders '("x"))
-        (large (make-string 100000 ?\n)))
-    (cl-letf (((symbol-function 'todo-write-request-fields)
-               (lambda (&rest _) (error "It is looked at too early"))))
-      (dolist (input `((:tool_name "Bash" :tool_input (:command "ls" :note ,large))
-                       (:tool_name "mcp__a__b" :tool_input (:note ,large))
-                       (:hook_event_name "CodexRequest" :tool_name "Command"
-                        :tool_input (:command "ls" :note ,large))
-                       (:hook_event_name "CodexRequest" :tool_name "Change"
-                        :tool_input (:file_path "/a" :diff "+a" :note ,large))
-                       (:hook_event_name "permission.asked" :permission "bash" :patterns ["ls"]
-                        :input (:command "ls" :note ,large))
-                       (:hook_event_name "permission.asked" :permission "read" :patterns ["a"]
-                        :input (:note ,large))
-                       (:hook_event_name "permission.asked" :permission "edit" :patterns ["a"]
-                        :metadata (:diff ,large))))
-        (let* ((input (json-parse-string (json-serialize input)))
-               (reader (cadr (assoc (gethash "hook_event_name" input)
-                                    todo-write-permission-readers)))
-               (request (if reader (funcall reader input)
-                          (todo-write-permission--request input "/" t))))
-          (should (functionp (plist-get request :detail))))))))
+  (let ((large (make-string 100000 ?\n)))
+    (dolist (input `((:hook_event_name "PermissionRequest" :tool_name "Bash"
+                      :tool_input (:command "ls" :note ,large))
+                     (:hook_event_name "PermissionRequest" :tool_name "mcp__a__b"
+                      :tool_input (:note ,large))
+                     (:hook_event_name "CodexRequest" :tool_name "Command"
+                      :tool_input (:command "ls" :note ,large))
+                     (:hook_event_name "CodexRequest" :tool_name "Change"
+                      :tool_input (:file_path "/a" :diff "+a" :note ,large))
+                     (:hook_event_name "permission.asked" :permission "bash" :patterns ["ls"]
+                      :input (:command "ls" :note ,large))
+                     (:hook_event_name "permission.asked" :permission "read" :patterns ["a"]
+                      :input (:note ,large))
+                     (:hook_event_name "permission.asked" :permission "edit" :patterns ["a"]
+                      :metadata (:diff ,large))))
+      (let ((request (todo-write-core-call todo-write-dyn--request-of (json-serialize input) "/")))
+        (should (plist-get request :answerable))
+        (should-not (plist-get request :detail))))))
 
 (provide 'todo-write-permission-tests)
 ;;; todo-write-permission-tests.el ends here
