@@ -284,7 +284,10 @@ A host whose clients are its own connects them here.")
   "Return the key of the thread of LINK's session with the id SESSION.
 The adapters of Claude Code and Codex use the ids of their transcripts."
   (let ((agent (todo-write-acp--link-agent link)))
-    (format "%s:%s" (if (todo-write-agent-resume agent) agent "acp") session)))
+    (format "%s:%s"
+            (if (and agent (plist-get (todo-write-core-call todo-write-dyn--program agent) :resume))
+                agent "acp")
+            session)))
 
 (defun todo-write-acp--session (link params)
   "Return the key of the thread for the session in PARAMS, of a message to LINK."

@@ -42,41 +42,9 @@ next transition; `none' means that it has none."
 
 ;;; Names
 
-(defconst todo-write-agent-programs
-  '(("claude" "Claude Code" "claude-code" "--resume")
-    ("codex" "Codex" "codex-mcp-client" "resume")
-    ("copilot" "Copilot CLI" "copilot-cli")
-    ("cursor" "Cursor" "cursor-vscode")
-    ("gemini" "Gemini CLI" "gemini-cli-mcp-client")
-    ("goose" "Goose" "goose")
-    ("opencode" "opencode" "opencode"))
-  "The programs whose agents are known, a list of (NAME LABEL CLIENT RESUME).
-NAME is what threads and transcripts call one, LABEL what users read, and
-CLIENT what it calls itself as an MCP client.  RESUME is the argument
-before the id of a session that it takes up again.  Those that have it are
-followed: there is a reader of their transcripts, and the key of the
-thread of a session is NAME:ID.")
-
 (defun todo-write-agent-program-label (name)
   "Return what users read for the program NAME, or NAME if it is not known."
-  (or (cadr (assoc name todo-write-agent-programs)) name))
-
-(defun todo-write-agent-of-client (client)
-  "Return the program that calls itself CLIENT as an MCP client, or nil.
-The value is an element of `todo-write-agent-programs'."
-  (seq-find (lambda (known) (equal client (nth 2 known))) todo-write-agent-programs))
-
-(defun todo-write-agent-resume (name)
-  "Return the argument by which the program NAME resumes a session, or nil.
-Programs without one are not followed."
-  (nth 3 (assoc name todo-write-agent-programs)))
-
-(defun todo-write-agent-session (thread)
-  "Return (NAME . ID) if THREAD is of a session of a program that is followed.
-NAME is that of the program.  Otherwise return nil."
-  (pcase-let ((`(,name . ,rest) (split-string (todo-write-machines-bare-key thread) ":")))
-    (and rest (todo-write-agent-resume name)
-         (cons name (string-join rest ":")))))
+  (or (plist-get (todo-write-core-call todo-write-dyn--program name) :label) name))
 
 ;;; What a plist tells
 

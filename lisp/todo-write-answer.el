@@ -14,6 +14,7 @@
 
 ;;; Code:
 
+(require 'map)
 (require 'todo-write)
 (require 'todo-write-agent)
 (require 'todo-write-answer-keys)
@@ -643,11 +644,12 @@ If one waits elsewhere, say where.  THREAD may be nil."
                   (car agents)))
          ;; These may not tell of their questions.  The plugin for opencode knows the
          ;; sessions, whose ids are no numbers.
-         (silent (cl-loop for (regexp . name) in '(("\\`codex:" . "codex")
-                                                   ("\\`mcp:gemini" . "gemini")
-                                                   ("\\`mcp:opencode:[0-9]" . "opencode"))
-                          when (and thread (string-match-p regexp thread))
-                          return name)))
+         (silent (when thread
+                   (pcase-let (((map :program :session)
+                                (todo-write-core-call todo-write-dyn--identity thread)))
+                     (and (or (member program '("codex" "gemini"))
+                              (and (equal program "opencode") (string-match-p "\\`[0-9]" session)))
+                          program)))))
     (user-error
      "%s"
      (cond ((and agent (eq 'waiting (todo-write-agent-state agent)))

@@ -67,7 +67,9 @@ On another machine, it is HOST:FOLDER."
 A key that the host chose says more than its program."
   (todo-write-text-line (todo-write-plan-name
                          (plist-get agent :thread) (plist-get agent :title)
-                         (and (string-search ":" (plist-get agent :thread))
+                         (and (plist-get (todo-write-core-call todo-write-dyn--identity
+                                           (plist-get agent :thread))
+                                         :session)
                               (plist-get agent :agent))
                          (plist-get agent :kept))))
 

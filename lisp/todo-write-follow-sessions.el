@@ -11,6 +11,7 @@
 
 ;;; Code:
 
+(require 'map)
 (require 'todo-write)
 (require 'todo-write-agent)
 (require 'todo-write-machines)
@@ -109,18 +110,17 @@ This asks for links, so nothing but a command about PROJECT calls it."
 (defun todo-write-follow-sessions-process-of (thread)
   "Return the plist of the live process of THREAD's session, or nil.
 Its `:state' is `alive' or `suspended'."
-  (gethash (cons (todo-write-machines-of-thread thread)
-                 (string-remove-prefix "claude:" (todo-write-machines-bare-key thread)))
-           todo-write-follow-sessions--processes))
+  (pcase-let (((map :machine :session :subagent)
+               (todo-write-core-call todo-write-dyn--identity thread)))
+    (unless subagent
+      (gethash (cons machine session) todo-write-follow-sessions--processes))))
 
 (defun todo-write-follow-sessions-process-in (file)
   "Return the plist of the live process of the session in FILE, or nil."
-  (todo-write-follow-sessions-process-of
-   (todo-write-machines-key (todo-write-machines-of file)
-                            (concat "claude:"
-                                    ;; TRAMP is not asked, nor loaded.
-                                    (let (file-name-handler-alist)
-                                      (file-name-base file))))))
+  (gethash (cons (todo-write-machines-of file)
+                 ;; TRAMP is not asked, nor loaded.
+                 (let (file-name-handler-alist) (file-name-base file)))
+           todo-write-follow-sessions--processes))
 
 ;;; Reading a session in the minibuffer
 

@@ -80,12 +80,13 @@ is the word.  `ended' is a turn that left tasks open.")
 (defun todo-write-list-cells-program (agent)
   "Return the name of AGENT's program, or an empty string if it is unknown."
   (let ((name (or (plist-get agent :agent)
-                  (pcase (split-string (plist-get agent :thread) ":")
-                    ((or `("mcp" ,name . ,_) `(,name ,_ . ,_)) name)
-                    (_ "")))))
+                  (plist-get (todo-write-core-call todo-write-dyn--identity
+                               (plist-get agent :thread))
+                             :program)
+                  "")))
     ;; The column has room for the first word of "Claude Code".
-    (if (assoc name todo-write-agent-programs)
-        (car (split-string (todo-write-agent-program-label name)))
+    (if-let* ((known (todo-write-core-call todo-write-dyn--program name)))
+        (car (split-string (plist-get known :label)))
       (todo-write-text-line name))))
 
 (defun todo-write-list-cells-alike (agent others)

@@ -147,7 +147,12 @@ If one of OTHERS has the same title and folder name, a short id precedes it."
                                                      (todo-write-agent-path agent)))
                   ("Plan" (list (concat (and (todo-write-list-cells-alike agent others)
                                              (concat (todo-write-text-line
-                                                      (car (last (split-string thread ":"))) 7)
+                                                      (or (plist-get
+                                                           (todo-write-core-call
+                                                               todo-write-dyn--identity thread)
+                                                           :session)
+                                                          thread)
+                                                      7)
                                                      " "))
                                         (todo-write-agent-label agent))
                                 'face 'todo-write-title 'follow-link t

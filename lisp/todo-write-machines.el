@@ -17,11 +17,11 @@
 (require 'todo-write-core)
 
 (declare-function tramp-dissect-file-name "tramp")
-(declare-function tramp-file-name-method "tramp")
-(declare-function tramp-file-name-user "tramp")
-(declare-function tramp-file-name-host "tramp")
-(declare-function tramp-file-name-port "tramp")
-(declare-function tramp-file-name-hop "tramp")
+(declare-function tramp-file-name-method "tramp" t t)
+(declare-function tramp-file-name-user "tramp" t t)
+(declare-function tramp-file-name-host "tramp" t t)
+(declare-function tramp-file-name-port "tramp" t t)
+(declare-function tramp-file-name-hop "tramp" t t)
 
 (defcustom todo-write-machines nil
   "Other machines with agents, for `todo-write-connect'.
@@ -46,9 +46,6 @@ A list of (NAME . PLIST).  NAME is what users read: ASCII letters, digits,
 They stay known if that changes, and may be known by the prefix of their
 files alone.")
 
-(defconst todo-write-machines--name-regexp "[A-Za-z0-9][A-Za-z0-9._-]*"
-  "Regexp that matches the name of a machine.")
-
 (defun todo-write-machines-all ()
   "Return the machines that are known, an alist like `todo-write-machines'."
   (append todo-write-machines todo-write-machines-known))
@@ -61,7 +58,7 @@ files alone.")
   "Return non-nil if NAME can name a machine."
   (and (stringp name) (< (length name) 60)
        (let (case-fold-search)
-         (string-match-p (concat "\\`" todo-write-machines--name-regexp "\\'") name))))
+         (string-match-p "\\`[A-Za-z0-9][A-Za-z0-9._-]*\\'" name))))
 
 ;;; Files
 
@@ -119,25 +116,9 @@ only TRAMP can get there."
 
 ;;; Threads
 
-(defun todo-write-machines-key (name key)
-  "Return the key of the thread that is KEY on the machine NAME.
-NAME is nil for this machine."
-  (if name (concat name "/" key) key))
-
-(defconst todo-write-machines--thread-regexp
-  (concat "\\`\\(" todo-write-machines--name-regexp "\\)/[a-z]+:")
-  "Regexp that matches the beginning of the key of a thread on a machine.")
-
 (defun todo-write-machines-of-thread (thread)
   "Return the name of the machine of THREAD, or nil for this one."
-  (and (string-match todo-write-machines--thread-regexp thread)
-       (match-string 1 thread)))
-
-(defun todo-write-machines-bare-key (thread)
-  "Return the key that THREAD would have if its agent ran on this machine."
-  (if-let* ((name (todo-write-machines-of-thread thread)))
-      (substring thread (1+ (length name)))
-    thread))
+  (plist-get (todo-write-core-call todo-write-dyn--identity thread) :machine))
 
 (defconst todo-write-machines--host-regexp
   (rx bos "/" (? (* (not "/")) "|")     ; hops

@@ -121,17 +121,16 @@ That counts as delivered."
   "Return the id of the session of THREAD if a program can ask for it, or nil.
 The hook of Claude Code can, and a program that lives in the agent, for the
 main agents."
-  (let ((key (todo-write-machines-bare-key thread)) case-fold-search)
-    (and (or (string-match "\\`claude:\\([^/]+\\)\\'" key)
-             (and (string-match "\\`mcp:[^:]+:\\([^/]+\\)\\'" key)
-                  (todo-write-note--in-agent-p thread)))
-         (match-string 1 key))))
+  (pcase-let (((map :program :session :subagent :resume)
+               (todo-write-core-call todo-write-dyn--identity thread)))
+    (and (not subagent)
+         (or (and resume (equal program "claude")) (todo-write-note--in-agent-p thread))
+         session)))
 
 (defun todo-write-note--in-agent-p (thread)
   "Return non-nil if a program that lives in the agent serves THREAD."
-  (save-match-data
-    (when-let* ((program (todo-write-socket-serving thread)))
-      (todo-write-socket-in-agent-p program))))
+  (when-let* ((program (todo-write-socket-serving thread)))
+    (todo-write-socket-in-agent-p program)))
 
 (defun todo-write-note-update (thread)
   "Let the hook of THREAD's agent ask this Emacs while there is something to say."
@@ -150,7 +149,8 @@ main agents."
 A session that goes on after a restart may have comments of which its
 agent was not told.  For `todo-write-events-functions'."
   (when (and (eq what 'change)
-             (or (todo-write-agent-session thread) (todo-write-note--session thread))
+             (or (plist-get (todo-write-core-call todo-write-dyn--identity thread) :resume)
+                 (todo-write-note--session thread))
              (todo-write-socket-reached-p (todo-write-machines-of-thread thread))
              (not (member thread todo-write-note--changed)))
     (push thread todo-write-note--changed)
@@ -195,7 +195,7 @@ See `todo-write-socket--roles'."
                                      :null-object nil :false-object nil)))
       (when-let* ((remote (todo-write-socket-program-remote program))
                   ;; Others have no hook.
-                  ((string-prefix-p "claude:" (todo-write-machines-bare-key thread))))
+                  ((equal "claude" (plist-get (todo-write-about thread) :program))))
         (cl-pushnew remote todo-write-note--hook-machines :test #'equal))
       (when (member thread todo-write-note-waiting)
         (run-hook-with-args 'todo-write-note-said-functions thread input))

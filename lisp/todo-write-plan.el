@@ -112,7 +112,8 @@ plist in `todo-write-threads-kept', no journal is opened."
         ;; The folder may be remote.
         file-name-handler-alist)
     (or prompt
-        (and project (string-search ":" thread)
+        (and project
+             (plist-get (todo-write-core-call todo-write-dyn--identity thread) :session)
              (file-name-nondirectory (directory-file-name project))))))
 
 (defun todo-write-plan-name (thread title &optional otherwise kept)

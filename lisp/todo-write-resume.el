@@ -10,6 +10,7 @@
 
 ;;; Code:
 
+(require 'map)
 (require 'todo-write)
 (require 'todo-write-agent)
 (require 'todo-write-here)
@@ -18,26 +19,21 @@
 (require 'todo-write-terminal)
 (require 'todo-write-text)
 
-(defun todo-write-resume--command (thread)
-  "Return the program and the arguments that resume THREAD, a list, or nil."
-  (pcase (todo-write-agent-session thread)
-    ;; A program gets no other ids.
-    (`(,program . ,(and id (guard (string-match-p
-                                   (rx bos (= 8 hex) (= 3 "-" (= 4 hex)) "-" (= 12 hex) eos) id))))
-     (list program (todo-write-agent-resume program) id))))
-
 (defun todo-write-resume--way (thread)
   "Return how THREAD can be resumed, (WHAT FUNCTION . ARGUMENTS), or nil.
 WHAT says to the user what FUNCTION does."
-  (let ((host (todo-write-host-named (plist-get (todo-write-about thread) :host)))
-        (id (substring thread (1+ (or (string-search ":" thread) -1)))))
-    (if (and host (todo-write-host-resume host) (todo-write-host-state host))
-        (and (string-match-p (rx bos (+ (any alnum "_-")) eos) id)
-             (list (format "Resume %s in %s" id (todo-write-host-name host))
-                   (todo-write-host-resume host) id))
-      (when-let* ((command (todo-write-resume--command thread)))
-        (list (concat "Run " (string-join command " "))
-              todo-write-terminal-function (car command) (car command) (cdr command))))))
+  (pcase-let ((host (todo-write-host-named (plist-get (todo-write-about thread) :host)))
+              ((map :program (:session id) :subagent :resume)
+               (todo-write-core-call todo-write-dyn--identity thread)))
+    (cond ((or (null id) subagent) nil)
+          ((and host (todo-write-host-resume host) (todo-write-host-state host))
+           (and (string-match-p (rx bos (+ (any alnum "_-")) eos) id)
+                (list (format "Resume %s in %s" id (todo-write-host-name host))
+                      (todo-write-host-resume host) id)))
+          ;; A program gets no other ids.
+          ((and resume (string-match-p (rx bos (= 8 hex) (= 3 "-" (= 4 hex)) "-" (= 12 hex) eos) id))
+           (list (format "Run %s %s %s" program resume id)
+                 todo-write-terminal-function program program (list resume id))))))
 
 (defun todo-write-resume--folder (thread)
   "Return the folder in which THREAD is resumed, or signal a `user-error'.

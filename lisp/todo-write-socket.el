@@ -18,6 +18,7 @@
 
 ;;; Code:
 
+(require 'map)
 (require 'todo-write)
 (require 'todo-write-agent)
 (require 'todo-write-hub)
@@ -267,18 +268,15 @@ That is on another machine, or in a container."
 
 ;;; Its agent
 
+(defun todo-write-socket--known (program)
+  "Return what is known of the agent of PROGRAM, as from the module, or nil."
+  (todo-write-core-call todo-write-dyn--program
+    (todo-write-socket--hello-string program :client)))
+
 (defun todo-write-socket-client (program)
   "Return the name of the agent of PROGRAM that users read."
-  (let ((name (todo-write-socket--hello-string program :client)))
-    (or (cadr (todo-write-agent-of-client name))
-        (todo-write-socket-key-part name))))
-
-(defun todo-write-socket--prefix (program)
-  "Return the prefix of the keys of PROGRAM's threads, or nil.
-Only an agent whose transcripts can be followed has one."
-  (let ((name (car (todo-write-agent-of-client
-                    (todo-write-socket--hello-string program :client)))))
-    (and (todo-write-agent-resume name) name)))
+  (or (plist-get (todo-write-socket--known program) :label)
+      (todo-write-socket-key-part (todo-write-socket--hello-string program :client))))
 
 (defun todo-write-socket-in-agent-p (program)
   "Return non-nil if PROGRAM lives in its agent and reports all its sessions."
@@ -301,17 +299,15 @@ Only an agent whose transcripts can be followed has one."
   "Return the key of the thread of CALL of PROGRAM.
 It begins with the machine that the program is on.  Each process of a
 client that does not name its session has its own thread."
-  (let* ((client (todo-write-socket-key-part (todo-write-socket--hello-string program :client)))
-         (session (plist-get call :session))
-         (session (and session (todo-write-socket-key-part session)))
-         (hello (todo-write-socket-program-hello program))
-         (prefix (todo-write-socket--prefix program)))
-    (todo-write-machines-key
-     (todo-write-socket-program-remote program)
-     (cond
-      ((and session prefix) (concat prefix ":" session))
-      (session (format "mcp:%s:%s" client session))
-      (t (format "mcp:%s:%s-%s" client (plist-get hello :process) (plist-get hello :started)))))))
+  (pcase-let* ((session (plist-get call :session))
+               ((map :process :started) (todo-write-socket-program-hello program))
+               ((map :name :resume) (todo-write-socket--known program))
+               (remote (todo-write-socket-program-remote program)))
+    (concat remote (and remote "/")
+            (if (and session resume) name
+              (concat "mcp:" (todo-write-socket-key-part
+                              (todo-write-socket--hello-string program :client))))
+            ":" (if session (todo-write-socket-key-part session) (format "%s-%s" process started)))))
 
 (defun todo-write-socket-serving (thread)
   "Return the program that serves THREAD, or nil."

@@ -356,11 +356,11 @@ to no row, and what the rows do not show; see `todo-write-footer'."
    (pcase (and (< 0 (or (plist-get todo-write-view-rows-summary :revision) 0))
                (plist-get todo-write-view-rows-summary :state))
      ('nil (if todo-write-view-rows-turns
-               (let ((agent (or (plist-get (todo-write-about todo-write-view-thread) :agent)
-                                ;; The key of a session that is followed begins with its program.
-                                (todo-write-machines-bare-key todo-write-view-thread)))
-                     (models (nthcdr 2 todo-write-view-rows--work))
-                     (width todo-write-page-width))
+               (let* ((about (todo-write-about todo-write-view-thread))
+                      (agent (or (plist-get about :agent) (plist-get about :program)
+                                 todo-write-view-thread))
+                      (models (nthcdr 2 todo-write-view-rows--work))
+                      (width todo-write-page-width))
                  (todo-write-row-string (todo-write-welcome-insert-planless agent models width)))
              (todo-write-welcome-string)))
      ('empty (propertize " The list is empty.\n" 'face 'todo-write-detail)))

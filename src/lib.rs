@@ -61,6 +61,7 @@ mod lisp;
 pub mod list;
 mod named;
 pub mod pid;
+pub mod program;
 pub mod recorder;
 pub mod reports;
 pub mod request;

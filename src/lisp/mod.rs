@@ -23,6 +23,7 @@ mod names;
 mod news;
 mod observations;
 mod pid;
+mod programs;
 mod read;
 mod reports;
 mod requests;

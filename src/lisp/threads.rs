@@ -19,6 +19,7 @@ use crate::journal::summary::KeptPlan;
 use crate::list::input;
 use crate::list::item::Item;
 use crate::list::raw::Raw;
+use crate::program::Identity;
 use crate::recorder::open_item_like;
 use crate::text::{is_blank, one_line};
 use crate::thread::clock::Times;
@@ -544,7 +545,15 @@ fn children(env: &Env, thread: Key) -> Result<Value<'_>> {
 /// See `todo-write-about'.
 #[defun]
 fn about(env: &Env, thread: Key) -> Result<Value<'_>> {
-    serialized(env, || with_thread(env, &thread, |thread| thread.about().clone()))
+    serialized(env, || {
+        with_thread(env, &thread, |known| {
+            let mut about = known.about().clone();
+            let Identity { machine, program, session, subagent, .. } = Identity::of(&thread);
+            let said = [("machine", machine), ("program", program), ("session", session), ("subagent", subagent)];
+            about.extend(said.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into()))));
+            about
+        })
+    })
 }
 
 /// See `todo-write-parent'.
