@@ -32,7 +32,7 @@ The package's folder has another name after each upgrade, so agents start
 a copy of the program.  One that the user has named is not copied."
   (append (unless todo-write-mcp-program
             (list "--folder" (expand-file-name (locate-user-emacs-file "todo-write-bin"))))
-          (and todo-write-socket (list "--socket" (todo-write-socket-file)))))
+          (and todo-write-socket (list "--socket" (expand-file-name todo-write-socket)))))
 
 (defun todo-write-mcp-setup--ways (program options)
   "Return the ways to give agents the tool that PROGRAM prints with OPTIONS.
@@ -256,7 +256,7 @@ Return the line that the program prints."
       ((eq (todo-write-socket-state) 'client)
        (list 'note (format (concat "MCP: another Emacs%s serves and follows agents; "
                                    "this one takes over when that ends")
-                           (if-let* ((pid (todo-write-socket-first-pid)))
+                           (if-let* ((pid (plist-get (todo-write-socket-door) :process)))
                                (format ", process %d" pid) ""))
              "Quit the other Emacs, or switch its todo-write-agents-mode off"))
       (todo-write-socket-outdated-programs
@@ -273,7 +273,7 @@ Return the line that the program prints."
 (defun todo-write-mcp-setup--finding-of-call (program remedy)
   "Return the doctor's finding about a call through PROGRAM, with REMEDY."
   (let ((answer (todo-write-mcp-setup--check
-                 `(,program ,@(and todo-write-socket (list "--socket" (todo-write-socket-file))))))
+                 `(,program ,@(and todo-write-socket (list "--socket" (expand-file-name todo-write-socket))))))
         (shown (abbreviate-file-name program)))
     (cond ((not (string-match-p (format ", process %d," (emacs-pid)) answer))
            (list 'problem

@@ -16,6 +16,7 @@
 
 ;;; Code:
 
+(require 'map)
 (require 'todo-write)
 (require 'todo-write-follow-sessions)
 (require 'todo-write-commands)
@@ -48,11 +49,9 @@ Also the seconds that a program whose connection broke has to come back.")
   (pcase (plist-get message :type)
     ('hello (todo-write-mcp--greet program message))
     ('call (pcase-let ((`(,ok . ,text)
-                        (cond ((todo-write-socket-program-ended program)
-                               '(nil . "This program has said goodbye."))
-                              ((equal "plan" (plist-get message :role))
-                               (todo-write-mcp--take-list program message))
-                              (t (todo-write-mcp--write program message)))))
+                        (if (todo-write-socket-program-ended program)
+                            '(nil . "This program has said goodbye.")
+                          (todo-write-mcp--write program message))))
              (todo-write-socket-answer program message ok text)))
     ('activity (unless (todo-write-socket-program-ended program)
                  (todo-write-mcp--note-activity program message)))
@@ -101,35 +100,24 @@ THREAD is that of the subagent, if MESSAGE is of one, else SESSION."
     (cons session (if subagent (concat session "/" (todo-write-socket-key-part subagent))
                     session))))
 
-(defun todo-write-mcp--begin-all (program call)
-  "Begin the threads of the session and the subagent of CALL of PROGRAM.
-Return (SESSION . THREAD) as `todo-write-mcp--threads' does."
-  (pcase-let ((`(,session . ,thread) (todo-write-mcp--threads program call)))
+(defun todo-write-mcp--write (program call)
+  "Write the list in CALL of PROGRAM; return (OK . TEXT)."
+  (pcase-let ((own (equal "plan" (plist-get call :role)))
+              (`(,session . ,thread) (todo-write-mcp--threads program call)))
+    (when (equal (plist-get call :source) "process")
+      (todo-write-mcp--leave-others program session))
     (todo-write-mcp--begin program session)
     (unless (equal thread session)
       (todo-write-mcp--begin-subagent program thread session (plist-get call :task)))
-    (cons session thread)))
-
-(defun todo-write-mcp--write (program call)
-  "Write the list in CALL of PROGRAM; return (OK . TEXT)."
-  (when (equal (plist-get call :source) "process")
-    (todo-write-mcp--leave-others program (todo-write-socket-thread program call)))
-  (let ((thread (cdr (todo-write-mcp--begin-all program call))))
-    (let ((outcome (todo-write-plan-write thread (or (plist-get call :arguments) "null")
-                                          (todo-write-socket-client program) nil
+    (pcase-let (((map :ok :result)
+                 (todo-write-plan-write thread (or (plist-get call :arguments) "null")
+                                        (todo-write-socket-client program) own
+                                        (unless own
                                           (list :id (plist-get call :id)
                                                 :sent (plist-get call :sent)
-                                                :time (plist-get call :time)))))
-      (cons (plist-get outcome :ok) (plist-get outcome :result)))))
-
-(defun todo-write-mcp--take-list (program call)
-  "Take the list in CALL of PROGRAM, which lives in the agent; return (OK . TEXT).
-It is that of a tool of the agent's own, which passes no result on."
-  (let ((outcome (todo-write-plan-write (cdr (todo-write-mcp--begin-all program call))
-                                        (plist-get call :arguments)
-                                        (todo-write-socket-client program) t nil)))
-    (cons (plist-get outcome :ok)
-          (if (plist-get outcome :ok) "" (plist-get outcome :result)))))
+                                                :time (plist-get call :time))))))
+      ;; A tool of the agent's own passes no result on.
+      (cons ok (if (and own ok) "" result)))))
 
 ;;; The session
 
@@ -173,6 +161,11 @@ See `todo-write-dyn--report-program', also for REASON and ENDING."
      (todo-write-core-call todo-write-dyn--report-program
        thread word reason ending (todo-write-mcp--pid thread)))))
 
+(defun todo-write-mcp--pid (thread)
+  "Return the process id of the program for the agent of THREAD, or nil."
+  (when-let* ((program (todo-write-socket-serving thread)))
+    (todo-write-socket-pid program)))
+
 (defun todo-write-mcp--serve (program thread)
   "Let PROGRAM serve THREAD from now on."
   (setf (alist-get thread (todo-write-socket-program-sessions program) nil nil #'equal)
@@ -198,11 +191,6 @@ that resembles TASK, else below the item in progress."
   (todo-write-mcp--serve program thread)
   (todo-write-mcp--report thread "call"))
 
-(defun todo-write-mcp--pid (thread)
-  "Return the process id of the program for the agent of THREAD, or nil."
-  (when-let* ((program (todo-write-socket-serving thread)))
-    (todo-write-socket-pid program)))
-
 ;;; Activity
 
 (defun todo-write-mcp--note-activity (program message)
@@ -212,7 +200,7 @@ that resembles TASK, else below the item in progress."
      ((not (equal thread session))
       (when (assoc thread (todo-write-socket-program-sessions program))
         (todo-write-mcp--forget-session program thread)
-        (todo-write-mcp--end-session thread "ended" "the subagent returned" 'end-of-turn)))
+        (todo-write-mcp--end-sessions (list thread) "ended" "the subagent returned" 'end-of-turn)))
      ;; After a restart of this Emacs, its next call may be far away.
      ((equal (plist-get message :activity) "serving")
       (todo-write-mcp--take-up program thread))
@@ -248,11 +236,8 @@ that resembles TASK, else below the item in progress."
 (defun todo-write-mcp--break (program)
   "Note that the connection of PROGRAM closed without a goodbye.
 What its agents do is unknown, and their time stops."
-  (todo-write-socket-each (lambda (thread)
-                            ;; It may be back.
-                            (when (eq program (todo-write-socket-serving thread))
-                              (todo-write-mcp--report thread "lost")))
-                          (mapcar #'car (todo-write-socket-program-sessions program)))
+  (todo-write-events-apply-each (lambda (thread) (todo-write-mcp--report thread "lost"))
+                                (mapcar #'car (todo-write-socket-program-sessions program)))
   (let ((broken (seq-remove #'todo-write-socket-live-p todo-write-socket-programs)))
     (when (length> broken 64)
       (todo-write-mcp--lose-program
@@ -276,38 +261,29 @@ ENDING is as for `todo-write-end-turn'."
 (defun todo-write-mcp--lose-program (program)
   "Pause the plans of PROGRAM, which has had no connection for a while.
 Its agents may work on; they go on with their plans when it is back."
-  (let ((reason (if (todo-write-socket-program-remote program)
-                    (format "no connection to %s" (todo-write-socket-program-remote program))
-                  "not connected for a minute")))
-    (todo-write-socket-each
-     (lambda (thread)
-       (when (and (not (todo-write-socket-serving thread))
-                  (todo-write-restore thread))
-         (todo-write-mcp--report thread "lost" reason)))
-     (mapcar #'car (todo-write-mcp--forget-program program)))))
+  (todo-write-mcp--end-sessions
+   (mapcar #'car (todo-write-mcp--forget-program program)) "lost"
+   (if-let* ((machine (todo-write-socket-program-remote program)))
+       (format "no connection to %s" machine)
+     "not connected for a minute")))
 
 (defun todo-write-mcp--end-sessions (threads word reason &optional ending)
-  "Report of THREADS, which no program serves, WORD, REASON and ENDING.
+  "Report of THREADS, unless a program serves them, WORD, REASON and ENDING.
 See `todo-write-dyn--report-program'."
-  (todo-write-socket-each
+  (todo-write-events-apply-each
    (lambda (thread)
-     ;; Another program may have begun to.
-     (unless (todo-write-socket-serving thread)
-       (todo-write-mcp--end-session thread word reason ending)))
+     (unless (or (todo-write-socket-serving thread)
+                 ;; The user may have deleted it.
+                 (not (todo-write-restore thread)))
+       (todo-write-mcp--report thread word reason ending)))
    threads))
-
-(defun todo-write-mcp--end-session (thread word reason ending)
-  "Report of THREAD, which no program serves, WORD, REASON and ENDING."
-  ;; The user may have deleted it.
-  (when (todo-write-restore thread)
-    (todo-write-mcp--report thread word reason ending)))
 
 (defun todo-write-mcp--check-programs ()
   "Find programs that were killed, and agents that are quiet.
 Stop looking if no program serves a session."
   (if-let* ((programs (seq-filter #'todo-write-socket-program-sessions
                                   todo-write-socket-programs)))
-      (todo-write-socket-each #'todo-write-mcp--check-program programs)
+      (todo-write-events-apply-each #'todo-write-mcp--check-program programs)
     (remove-hook 'todo-write-hub-check-hook #'todo-write-mcp--check-programs)))
 
 (defun todo-write-mcp--check-program (program)

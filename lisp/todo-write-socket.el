@@ -49,7 +49,12 @@ off and on."
   :package-version '(todo-write . "0.3.0"))
 
 (defvar todo-write-socket--roles
-  '(("check" . todo-write-socket--receive-check))
+  `(("check" . ,(lambda (program message)
+                  (when (eq (plist-get message :type) 'call)
+                    (todo-write-socket-answer
+                     program message t
+                     (format "Emacs %s, process %d, answers with todo-write %s."
+                             emacs-version (emacs-pid) todo-write-version))))))
   "Alist of the roles of programs, strings, and functions.
 A function is called with a program of that role and a message, a plist
 as from `todo-write-dyn--feed'.  Its `:type' is `hello' when the
@@ -86,27 +91,13 @@ last two."
 
 ;;; Opening and closing
 
-(defun todo-write-socket-file ()
-  "Return the name of the socket's file."
-  (let ((file-name-handler-alist nil)
-        (run (format "/run/user/%d" (user-uid))))
-    (cond (todo-write-socket (expand-file-name todo-write-socket))
-          ;; Tests are kept apart from this machine.
-          ((getenv "TODO_WRITE_SANDBOX") (concat (getenv "TODO_WRITE_SANDBOX") "/socket"))
-          ((let ((attributes (file-attributes run 'integer)))
-             (and (eq t (file-attribute-type attributes))
-                  (eql (file-attribute-user-id attributes) (user-uid))
-                  (zerop (logand (file-modes run 'nofollow) #o077))))
-           (concat run "/todo-write/socket"))
-          (t (format "/tmp/todo-write-%d/socket" (user-uid))))))
-
 (defun todo-write-socket-open ()
   "Accept connections, or become a client of the Emacs that does.
 A message says which, or why the socket cannot be opened safely."
   (unless (todo-write-socket-state)
     (todo-write-hub-ensure)
     (todo-write-core-call todo-write-dyn--door-open
-      (todo-write-socket-file) emacs-version (emacs-pid)
+      (and todo-write-socket (expand-file-name todo-write-socket)) emacs-version (emacs-pid)
       (mapcar #'expand-file-name
               (seq-remove #'file-remote-p todo-write-socket-codex-folders))))
   (setq todo-write-socket-wanted t)
@@ -115,11 +106,10 @@ A message says which, or why the socket cannot be opened safely."
 
 (defun todo-write-socket--open-again ()
   "Open the socket of a hub that has begun in place of an earlier one."
-  (when todo-write-socket-wanted
-    (mapc #'todo-write-socket--close todo-write-socket-programs)
-    ;; This is a hook: its other functions are called in any case.
-    (with-demoted-errors "todo-write: %S"
-      (todo-write-socket-open))))
+  (mapc #'todo-write-socket--close todo-write-socket-programs)
+  ;; This is a hook: its other functions are called in any case.
+  (with-demoted-errors "todo-write: %S"
+    (todo-write-socket-open)))
 
 (defun todo-write-socket-close ()
   "Close the socket and all connections."
@@ -142,10 +132,6 @@ MACHINE is nil for this one."
       (and todo-write-socket-wanted
            (todo-write-machines-reached-p machine))
     (eq 'open (todo-write-socket-state))))
-
-(defun todo-write-socket-first-pid ()
-  "Return the process id of the Emacs that has the socket, if known."
-  (plist-get (todo-write-socket-door) :process))
 
 (defun todo-write-socket-door ()
   "Return the state of the socket as from `todo-write-dyn--door-state'."
@@ -236,25 +222,6 @@ nil.  Return nil if the connection has closed."
     ;; Folding the case of so many characters takes milliseconds.
     (let (case-fold-search)
       (replace-regexp-in-string "[^\0-\ud7ff\ue000-\U0010ffff]" "?" text))))
-
-(defun todo-write-socket--receive-check (program message)
-  "Answer MESSAGE of PROGRAM, which only checks the connection."
-  (when (eq (plist-get message :type) 'call)
-    (todo-write-socket-answer
-     program message t (format "Emacs %s, process %d, answers with todo-write %s."
-                               emacs-version (emacs-pid) todo-write-version))))
-
-(defun todo-write-socket-each (function list)
-  "Call FUNCTION with each element of LIST, in slices of 8 ms.
-Between these, Emacs reads keys.  An error with one of them does not stop
-the others."
-  (let ((end (+ (float-time) 0.008)))
-    (while (and list (< (float-time) end))
-      (condition-case-unless-debug err
-          (funcall function (pop list))
-        (error (display-warning 'todo-write (todo-write-core-error-text err)))))
-    (when list
-      (run-at-time 0.002 nil #'todo-write-socket-each function list))))
 
 ;;; Programs
 
@@ -357,21 +324,20 @@ the hub gave the machine's prefix; no file is looked up."
 
 (defun todo-write-socket--show-state (message)
   "Show the user the new state of the socket in MESSAGE."
-  (let ((machine (plist-get message :machine)))
-    (pcase (plist-get message :state)
+  (pcase-let (((map :machine :state :process :text) message))
+    (pcase state
       ('open (when (or machine todo-write-socket--shown)
                (message "Agents%s write their plans in this Emacs now"
                         (if machine (concat " on " machine) ""))))
+      ((and 'client (guard machine))
+       (todo-write-socket--show-once
+        "Agents on %s write their plans in another Emacs; their sessions are followed" machine))
       ('client
-       (if machine
-           (todo-write-socket--show-once
-            "Agents on %s write their plans in another Emacs; their sessions are followed" machine)
-         (todo-write-socket--show-once
-          "The Emacs with process %s shows the plans of agents; this one takes over when that ends"
-          (plist-get message :process))))
-      ('failed (display-warning 'todo-write
-                                (concat (and machine (concat machine ": "))
-                                        (todo-write-text-line (plist-get message :text) 400)))))))
+       (todo-write-socket--show-once
+        "The Emacs with process %s shows the plans of agents; this one takes over when that ends"
+        process))
+      ('failed (display-warning 'todo-write (concat machine (and machine ": ")
+                                                    (todo-write-text-line text 400)))))))
 
 (provide 'todo-write-socket)
 ;;; todo-write-socket.el ends here

@@ -15,8 +15,8 @@ use crate::wire::socket::{Answer, Bye, Call, Cancel, Decision, Hello, Message, S
 
 /// Open the socket FILE for agents' programs, which are told of EMACS and PROCESS.
 ///
-/// FILE and EMACS, a version, are strings, PROCESS is a process id.  If another Emacs has the socket, this
-/// one takes over when that ends.  CODEX is a list of the folders of Codex whose questions come in by it,
+/// FILE is nil for the usual one.  EMACS is a version, a string, and PROCESS a process id.  If another Emacs has
+/// the socket, this one takes over when that ends.  CODEX is a list of the folders of Codex whose questions come in by it,
 /// too.  A message of type `state' says what became of it.
 #[defun]
 fn door_open<'e>(
@@ -33,7 +33,7 @@ fn door_open<'e>(
             process: Some(read::whole_number("process", process)?),
             ..Welcome::default()
         };
-        let socket = Some(PathBuf::from(read::text("file", file)?));
+        let socket = read::optional("file", file, read::text)?.map(PathBuf::from);
         let codex = Some(read::texts("codex", codex)?.into_iter().map(PathBuf::from).collect());
         tell(env, Command::Door(Some(Opening { welcome, socket, codex })))
     })

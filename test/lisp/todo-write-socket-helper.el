@@ -63,7 +63,8 @@ It tries again until a program listens there."
        (ignore-error file-error
          (setq process (make-network-process
                         :name "test-program" :family 'local :coding 'binary :noquery t
-                        :service (or file todo-write-socket-test-at (todo-write-socket-file))
+                        :service (or file todo-write-socket-test-at todo-write-socket
+                                     (concat (getenv "TODO_WRITE_SANDBOX") "/socket"))
                         :buffer buffer :sentinel #'ignore)))))
     process))
 

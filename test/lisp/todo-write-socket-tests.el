@@ -31,13 +31,6 @@
       (set-default-file-modes modes)
       (todo-write-socket-close))))
 
-(ert-deftest todo-write-socket-lies-in-the-users-own-folder ()
-  (let ((todo-write-socket nil)
-        (process-environment (cons "TODO_WRITE_SANDBOX" process-environment)))
-    (should (member (todo-write-socket-file)
-                    (list (format "/run/user/%d/todo-write/socket" (user-uid))
-                          (format "/tmp/todo-write-%d/socket" (user-uid)))))))
-
 (ert-deftest todo-write-socket-refuses-a-name-of-a-hundred-bytes-in-words ()
   (let ((todo-write-socket (concat (make-temp-file "socket" t) "/" (make-string 100 ?x))))
     (should (string-match-p "100 bytes or longer" (todo-write-socket-test-open)))
