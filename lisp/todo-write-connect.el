@@ -39,11 +39,6 @@ minutes.  It never asks for a password.  See `todo-write-connect'."
 (defvar todo-write-connect-longest-pause 300
   "Maximum number of seconds between two attempts.")
 
-(defconst todo-write-connect--id
-  (secure-hash 'sha256 (format "%s %d %s %s" (system-name) (emacs-pid) (random)
-                               (format-time-string "%s.%N")))
-  "A name that no other Emacs has.")
-
 (defconst todo-write-connect--script "\
 PATH=$PATH:$HOME/.todo-write/bin:$HOME/.cargo/bin:$HOME/.local/bin; export PATH; \
 p=$0; case $p in \"~/\"*) p=$HOME/${p#??};; esac; exec \"$p\" serve"
@@ -109,7 +104,6 @@ Signal a `user-error' if it cannot be begun."
             :environment (seq-remove (lambda (variable)
                                        (string-match-p "[^\0-\x10ffff]" variable))
                                      process-environment)
-            :id todo-write-connect--id
             :who (format "%s@%s, process %d" (user-login-name) (system-name) (emacs-pid))
             ;; In place of the usual ones there.
             :homes

@@ -37,9 +37,6 @@ MACHINE is nil for this one.")
 (defvar todo-write-follow-sessions--told nil
   "Folders that programs of agents have told, a list of (AGENT . FOLDER).")
 
-(defvar todo-write-follow-sessions-homes-hook nil
-  "Hook, run when a running agent has said which folders it uses.")
-
 (defun todo-write-follow-sessions-add-home (agent folder)
   "Note that a running AGENT, a symbol, says that it uses FOLDER.
 The hub finds out whether FOLDER is there, since Emacs would wait for it."

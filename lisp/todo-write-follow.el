@@ -56,9 +56,6 @@ while that is asked again.  FAILED is why it cannot be read, or nil."
 (defvar todo-write-follow--followed nil
   "The sessions that are followed, the newest first.")
 
-(defvar todo-write-follow--files (make-hash-table :test #'equal)
-  "The sessions of `todo-write-follow--followed' by their files.")
-
 (defvar todo-write-follow--stopped nil
   "Transcripts that are not followed until the user asks for them.")
 
@@ -139,7 +136,7 @@ machine to ask, which is connected, or nil for this one."
       (progn
         (unless machine
           ;; Their processes are read, too.
-          (todo-write-follow--send-homes t)
+          (todo-write-follow-send-homes t)
           (todo-write-core-call todo-write-dyn--hub-search))
         (setq todo-write-follow--round
               (list (todo-write-core-call todo-write-dyn--hub-choose
@@ -149,7 +146,7 @@ machine to ask, which is connected, or nil for this one."
         (todo-write-hub-wait (lambda () (cdr todo-write-follow--round)))
         (cadr todo-write-follow--round))
     (setq todo-write-follow--round nil)
-    (todo-write-follow--send-homes)))
+    (todo-write-follow-send-homes)))
 
 (defun todo-write-follow--await (session show)
   "Wait until all that the transcript of SESSION has is read.
@@ -212,7 +209,7 @@ on.  A machine stays connected; see `todo-write-disconnect'."
         (todo-write-agents-mode -1))
       (todo-write-machines-follow-none))
     (todo-write-follow--each #'todo-write-follow--remove sessions)
-    (todo-write-follow--send-homes)))
+    (todo-write-follow-send-homes)))
 
 ;;; All live sessions
 
@@ -221,12 +218,11 @@ on.  A machine stays connected; see `todo-write-disconnect'."
 Those that the user asked for are followed on."
   (let ((change (if on #'add-hook #'remove-hook)))
     (funcall change 'todo-write-hub-call-functions #'todo-write-follow--on-door)
-    (funcall change 'todo-write-list-refresh-hook #'todo-write-follow-search)
-    (funcall change 'todo-write-follow-sessions-homes-hook #'todo-write-follow--send-homes))
+    (funcall change 'todo-write-list-refresh-hook #'todo-write-follow-search))
   (if on
       (todo-write-follow-connect)
     (todo-write-follow--each #'todo-write-follow--remove (todo-write-follow--unasked)))
-  (todo-write-follow--send-homes)
+  (todo-write-follow-send-homes)
   (when (todo-write-follow--leads-p)
     (todo-write-follow-search)))
 
@@ -243,7 +239,7 @@ Another Emacs does if that has the socket."
       ;; The other Emacs follows them on.
       (todo-write-follow--each (lambda (session) (todo-write-follow--remove session t))
                                (todo-write-follow--unasked)))
-    (todo-write-follow--send-homes)))
+    (todo-write-follow-send-homes)))
 
 (defun todo-write-follow--unasked ()
   "Return the sessions of this machine that the user did not ask for."
@@ -254,21 +250,18 @@ Another Emacs does if that has the socket."
 
 ;;; The hub
 
-(defvar todo-write-follow--hub nil
-  "The process of the hub that follows the sessions, or nil.")
-
 (defun todo-write-follow-connect ()
   "Start the hub unless it runs; a new one follows the sessions again."
   (todo-write-hub-ensure)
-  (unless (eq todo-write-follow--hub todo-write-hub-process)
-    (setq todo-write-follow--hub todo-write-hub-process)
+  (unless (process-get todo-write-hub-process 'todo-write-follow)
+    (process-put todo-write-hub-process 'todo-write-follow t)
     (todo-write-core-call todo-write-dyn--hub-set todo-write-follow-interval todo-write-follow-quiet)
     (add-hook 'todo-write-hub-functions #'todo-write-follow--receive)
     (add-hook 'todo-write-hub-begin-hook #'todo-write-follow-connect)
     (dolist (option '(todo-write-follow-interval todo-write-follow-quiet))
       (add-variable-watcher option #'todo-write-follow--set-option))
     (setq todo-write-follow--sent nil)
-    (todo-write-follow--send-homes)
+    (todo-write-follow-send-homes)
     (mapc #'todo-write-follow--register todo-write-follow--followed)))
 
 (defun todo-write-follow--set-option (symbol value &rest _)
@@ -290,7 +283,7 @@ Another Emacs does if that has the socket."
           (todo-write-follow--session-begun session) (float-time)
           (todo-write-follow--session-state session) nil)))
 
-(defun todo-write-follow--send-homes (&optional all)
+(defun todo-write-follow-send-homes (&optional all)
   "Tell the hub which folders of agents it watches and searches.
 There are none while nothing is followed, unless ALL is non-nil."
   (when (todo-write-hub-live-p)
@@ -372,15 +365,15 @@ The hub's name of a file on another machine is taken as it is."
 
 (defun todo-write-follow--find (file)
   "Return the session whose transcript is FILE, or nil."
-  (or (gethash file todo-write-follow--files)
-      (gethash (todo-write-follow--name file) todo-write-follow--files)))
+  (let ((name (todo-write-follow--name file)))
+    (seq-find (lambda (session) (equal name (todo-write-follow--session-file session)))
+              todo-write-follow--followed)))
 
 (defun todo-write-follow--remove (session &optional moved)
   "Stop following SESSION; the hub reads it no more.
 Its plan is paused, unless something else tells of its agent.  MOVED
 non-nil means that it is followed on from another file."
   (setq todo-write-follow--followed (delq session todo-write-follow--followed))
-  (remhash (todo-write-follow--session-file session) todo-write-follow--files)
   (let ((inhibit-quit t))
     (todo-write-activity-note-reading (todo-write-follow--session-thread session) nil)
     (when-let* ((id (todo-write-follow--session-id session)))
@@ -396,10 +389,9 @@ ASKED non-nil means that the user asked for it.  It is read later."
            (session (todo-write-follow--make-session :file file :asked asked)))
       (todo-write-follow-connect)
       (push session todo-write-follow--followed)
-      (puthash file session todo-write-follow--files)
       ;; Processes are read in their homes, which the hub knows if it reads others.
       (unless (and (cdr todo-write-follow--followed) todo-write-follow--sent)
-        (todo-write-follow--send-homes))
+        (todo-write-follow-send-homes))
       (unwind-protect
           (todo-write-follow--register session)
         ;; The module does not take a name that is no text, or too many of a machine.
@@ -433,9 +425,8 @@ An error with one of them is reported, and does not stop the others."
 (defun todo-write-follow-reach-machine (machine)
   "Have the hub read the sessions of MACHINE, a name, which is connected now.
 A new hub had not known it when they were begun."
-  (dolist (session (todo-write-follow--sessions-on machine))
-    (unless (todo-write-follow--session-id session)
-      (todo-write-follow--register session))))
+  (mapc #'todo-write-follow--register
+        (seq-remove #'todo-write-follow--session-id (todo-write-follow--sessions-on machine))))
 
 (defun todo-write-follow-end-machine (machine)
   "Stop following the sessions of MACHINE, a name."
@@ -473,7 +464,7 @@ rest."
       (let* ((one (pop found))
              (file (plist-get one :file))
              (machine (todo-write-machines-of file)))
-        (unless (or (gethash file todo-write-follow--files)
+        (unless (or (todo-write-follow--find file)
                     (member file todo-write-follow--stopped)
                     (not (if machine (todo-write-machines-follows-p machine)
                            (todo-write-follow--leads-p)))
@@ -495,15 +486,13 @@ rest."
 
 (defun todo-write-follow--ended-p (session)
   "Return non-nil if SESSION, not asked for, was read and lives no more."
-  (let ((thread (todo-write-follow--session-thread session))
-        (grew (todo-write-follow--session-grew session)))
-    (not (or (todo-write-follow--session-asked session)
-             (not (eq 'ready (todo-write-follow--session-state session)))
+  (pcase-let (((cl-struct todo-write-follow--session file thread grew asked state) session))
+    (not (or asked
+             (not (eq 'ready state))
              (and grew (todo-write-follow--recent-p grew))
              (and thread (todo-write-follow-sessions-process-of thread))
              ;; Nothing is known of it while its machine is lost.
-             (when-let* ((machine (todo-write-machines-of
-                                   (todo-write-follow--session-file session))))
+             (when-let* ((machine (todo-write-machines-of file)))
                (not (todo-write-machines-reached-p machine)))))))
 
 (provide 'todo-write-follow)

@@ -186,16 +186,12 @@ here again: then the outermost call goes on."
           (setq todo-write-hub--inside t)
           (dolist (news (todo-write-core-call todo-write-dyn--feed))
             (setq todo-write-hub--heard (float-time))
-            (todo-write-hub--dispatch
-             (if (plist-get news :type) 'todo-write-hub-call-functions 'todo-write-hub-functions)
-             news)))))))
-
-(defun todo-write-hub--dispatch (hook message)
-  "Call the functions of HOOK with MESSAGE, and show an error in one of them."
-  (condition-case-unless-debug err
-      (run-hook-with-args hook message)
-    ;; `C-g' may end the wait for a file; what follows is dispatched all the same.
-    ((error quit) (message "todo-write: %s" (todo-write-core-error-text err)))))
+            (condition-case-unless-debug err
+                (run-hook-with-args (if (plist-get news :type) 'todo-write-hub-call-functions
+                                      'todo-write-hub-functions)
+                                    news)
+              ;; `C-g' may end the wait for a file; what follows is dispatched all the same.
+              ((error quit) (message "todo-write: %s" (todo-write-core-error-text err))))))))))
 
 (defun todo-write-hub--flush-soon ()
   "Send the program soon what it has not taken yet; the module calls this."

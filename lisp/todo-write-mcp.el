@@ -18,7 +18,7 @@
 
 (require 'map)
 (require 'todo-write)
-(require 'todo-write-follow-sessions)
+(require 'todo-write-follow)
 (require 'todo-write-commands)
 (require 'todo-write-permission)         ; For its role.
 (require 'todo-write-hub)
@@ -78,7 +78,7 @@ Also the seconds that a program whose connection broke has to come back.")
   (unless (todo-write-socket-program-remote program)
     (todo-write-follow-sessions-add-home 'claude (plist-get hello :claudeFolder))
     (todo-write-follow-sessions-add-home 'codex (plist-get hello :codexFolder))
-    (run-hooks 'todo-write-follow-sessions-homes-hook))
+    (todo-write-follow-send-homes))
   (when-let* ((lost (plist-get hello :lost)))
     (push lost todo-write-mcp--lost)
     (todo-write-events-soon 2 #'todo-write-mcp--report-lost)))

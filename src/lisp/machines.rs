@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use emacs::{Env, Result, Value, defun};
 use serde::Deserialize;
 
-use super::border;
+use super::{border, with_module};
 use super::feed::tell;
 use super::read::{self, wrong};
 use crate::wire::event::Agent;
@@ -20,7 +20,6 @@ struct Given {
     prefix: String,
     command: Vec<String>,
     environment: Option<Vec<String>>,
-    id: String,
     who: String,
     homes: Option<Vec<(Agent, PathBuf)>>,
     door: Option<Welcome>,
@@ -36,17 +35,17 @@ fn variables(given: Vec<String>) -> Vec<(String, String)> {
     first.filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))).collect()
 }
 
-impl From<Given> for Connection {
-    fn from(given: Given) -> Connection {
+impl Given {
+    fn connection(self) -> Connection {
         Connection {
-            machine: Machine { name: given.name, prefix: given.prefix },
-            command: given.command,
-            environment: variables(given.environment.unwrap_or_default()),
-            id: given.id,
-            name: given.who,
+            machine: Machine { name: self.name, prefix: self.prefix },
+            command: self.command,
+            environment: variables(self.environment.unwrap_or_default()),
+            id: with_module(|module| module.settings.storage.emacs.clone()).unwrap_or_default(),
+            name: self.who,
             silence: SILENCE,
-            homes: given.homes,
-            door: given.door.map(|welcome| Opening { welcome, ..Opening::default() }),
+            homes: self.homes,
+            door: self.door.map(|welcome| Opening { welcome, ..Opening::default() }),
         }
     }
 }
@@ -55,9 +54,8 @@ impl From<Given> for Connection {
 ///
 /// MACHINE is a plist: `:name', which the keys of its threads begin with, and `:prefix', which the
 /// names of its files begin with; `:command', a list of the program, an absolute name, and its arguments;
-/// `:environment', a list like `process-environment', with all that the program gets; `:id', a string
-/// that no other Emacs has, and `:who', this Emacs for a person; `:homes', a list of vectors [AGENT
-/// FOLDER] in place of the usual folders there, or nil; `:door', nil or what programs there are told of this
+/// `:environment', a list like `process-environment', with all that the program gets; `:who',
+/// this Emacs for a person; `:homes', a list of vectors [AGENT FOLDER] in place of the usual folders there, or nil; `:door', nil or what programs there are told of this
 /// Emacs, a plist `:version :emacs :process'.
 #[defun]
 fn hub_connect<'e>(env: &'e Env, machine: Value<'e>) -> Result<Value<'e>> {
@@ -65,7 +63,7 @@ fn hub_connect<'e>(env: &'e Env, machine: Value<'e>) -> Result<Value<'e>> {
         const EXPECTED: &str = "a plist that describes a machine";
         let given: Given = serde_json::from_value(read::json("machine", machine)?)
             .map_err(|error| wrong("machine", machine, &format!("{EXPECTED} ({error})")))?;
-        tell(env, Command::Connect(Box::new(given.into())))
+        tell(env, Command::Connect(Box::new(given.connection())))
     })
 }
 

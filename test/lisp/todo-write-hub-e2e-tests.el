@@ -94,7 +94,7 @@ The variable `folder' has the name of a folder there."
                      (garbage-collect)
                      (list :threads (count-in "/proc/self/task") :files (count-in "/proc/self/fd")
                            :memory (alist-get 'rss (process-attributes (emacs-pid)))
-                           :left (hash-table-count todo-write-follow--files)))
+                           :left (length todo-write-follow--followed)))
                   '(prin1 (list (round 1) (round 2)))))))
     (message "500 sessions came and went, and 500 again: %S, %S" first second)
     ;; At most 16 threads read, in as many folders.
