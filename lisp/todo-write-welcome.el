@@ -9,7 +9,9 @@
 
 ;;; Code:
 
+(require 'map)
 (require 'todo-write-commands)
+(require 'todo-write-core)
 (require 'todo-write-page)
 (require 'todo-write-row)
 
@@ -40,48 +42,11 @@
 
 ;;; Agents without a plan
 
-(defconst todo-write-welcome--own-tools
-  '(("claude" "this model has no plan tool in Claude Code"
-     "CLAUDE_CODE_ENABLE_TODO_TOOLS=1" "the environment of claude")
-    ("codex" "newer versions of Codex have their plan tool off"
-     "[tools.update_plan]\nenabled = true\n" "config.toml of Codex")
-    ("gemini" "Gemini CLI gives a plan tool to Gemini 2 only"))
-  "What is known of agents that send no plan.
-A list of (NAME WHY SETTING WHERE): NAME is the beginning of the names of
-the agent, and SETTING, which may be absent, switches its own plan tool on.
-It belongs into WHERE.")
-
-(defconst todo-write-welcome--planning-models
-  '(("opus" 4 7) ("sonnet" 4 6) ("haiku" 4 5))
-  "The newest models to which Claude Code gives its plan tools by itself.
-A list of (FAMILY MAJOR MINOR).")
-
-(defun todo-write-welcome--plans-p (model)
-  "Return non-nil if Claude Code gives its plan tools to MODEL, a name."
-  (if (string-match "\\`claude-\\([a-z]+\\)-\\([0-9]+\\)\\(?:-\\([0-9]\\{1,2\\}\\)\\)?\\(?:-\\|\\'\\)" model)
-      (when-let* ((newest (cdr (assoc (match-string 1 model) todo-write-welcome--planning-models))))
-        (let ((major (string-to-number (match-string 2 model)))
-              (minor (string-to-number (or (match-string 3 model) "0"))))
-          (or (< major (car newest))
-              (and (= major (car newest)) (<= minor (cadr newest))))))
-    ;; Names of old models begin with their version.
-    (string-prefix-p "claude-3" model)))
-
-(defun todo-write-welcome--own-tool (agent models)
-  "Return what is known of why AGENT sends no plan, or nil.
-AGENT is its name or nil; it used MODELS.  The value is an element of
-`todo-write-welcome--own-tools'."
-  (let ((known (seq-find (lambda (known) (string-prefix-p (car known) (downcase (or agent ""))))
-                         todo-write-welcome--own-tools)))
-    (unless (and (equal "claude" (car known))
-                 ;; It may still plan, or its model is not known.
-                 (or (null models) (seq-some #'todo-write-welcome--plans-p models)))
-      known)))
-
 (defun todo-write-welcome-insert-planless (agent models width)
   "Insert in lines of WIDTH columns that AGENT sends no plan, and what helps.
 AGENT is the name of its program or nil, and MODELS are those it used."
-  (pcase-let ((`(,_ ,why ,setting ,where) (todo-write-welcome--own-tool agent models)))
+  (pcase-let (((map :why :setting :place)
+               (todo-write-core-call todo-write-dyn--planless (or agent "") models)))
     (todo-write-row-insert-flow
      (mapcar (lambda (text) (propertize text 'face 'todo-write-detail))
              (if why (list "This agent sends no plan:" why) '("This agent has sent no plan.")))
@@ -97,7 +62,7 @@ AGENT is the name of its program or nil, and MODELS are those it used."
                       (lambda (_)
                         (kill-new setting)
                         (message "Copied %s; it belongs into %s"
-                                 (todo-write-text-line setting) where))))))
+                                 (todo-write-text-line setting) place))))))
        nil 3 width))))
 
 (defun todo-write-welcome--link (label command &optional help action)

@@ -3,7 +3,7 @@
 use emacs::{Env, Result, Value, defun};
 
 use super::{read, serialized};
-use crate::program::{Identity, Program};
+use crate::program::{Identity, Planless, Program};
 
 /// Return the program with NAME, or that calls itself NAME as an MCP client, or nil.
 ///
@@ -13,6 +13,15 @@ use crate::program::{Identity, Program};
 #[defun]
 fn program<'e>(env: &'e Env, name: Value<'e>) -> Result<Value<'e>> {
     serialized(env, || Ok(Program::find(&read::text("name", name)?)))
+}
+
+/// Return why AGENT, a name or label of a program, sends no plan, or nil if that is not known.
+///
+/// MODELS are the names of the models that it used.  The value is a plist: `:why', a phrase, and `:setting' and
+/// `:place', what switches its own plan tool on and where that belongs, or nil.
+#[defun]
+fn planless<'e>(env: &'e Env, agent: Value<'e>, models: Value<'e>) -> Result<Value<'e>> {
+    serialized(env, || Ok(Planless::of(&read::text("agent", agent)?, &read::texts("models", models)?)))
 }
 
 /// Return whose the thread with KEY is, as that says, a plist.

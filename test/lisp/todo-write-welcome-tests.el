@@ -79,7 +79,8 @@
                    ("claude" "claude-opus-4-20250514" nil) ("claude" "claude-3-5-haiku-20241022" nil)
                    ("claude" "claude-new-1-0" t) ("claude" nil nil)
                    ("codex" "gpt-5.6" t) ("other" "gpt-5.6" nil) (nil nil nil)))
-    (should (eq known (and (todo-write-welcome--own-tool agent (and model (list model))) t)))))
+    (should (eq known (and (todo-write-core-call todo-write-dyn--planless
+                               (or agent "") (and model (list model))) t)))))
 
 (provide 'todo-write-welcome-tests)
 ;;; todo-write-welcome-tests.el ends here
