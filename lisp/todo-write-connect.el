@@ -15,6 +15,7 @@
 
 ;;; Code:
 
+(require 'map)
 (require 'todo-write)
 (require 'todo-write-commands)
 (require 'todo-write-follow)
@@ -178,7 +179,7 @@ else read one."
       (todo-write-connect--send name)
       (setf (alist-get name todo-write-machines-known nil nil #'equal)
             (cdr (assoc name (todo-write-machines-all))))
-      (todo-write-connect--set-timer link nil)
+      (todo-write-connect--stop-timer link)
       (setf (todo-write-machines-link-state link) 'connecting
             (todo-write-machines-link-since link) (float-time))
       (cl-pushnew link todo-write-machines-links))
@@ -199,7 +200,7 @@ Their plans stay, and what their agents do is unknown."
     (unless link
       (user-error "%s is not connected" machine))
     (setq todo-write-machines-links (delq link todo-write-machines-links))
-    (todo-write-connect--set-timer link nil)
+    (todo-write-connect--stop-timer link)
     (todo-write-follow-end-machine machine)
     (when (todo-write-hub-live-p)
       (todo-write-core-call todo-write-dyn--hub-disconnect machine))
@@ -210,22 +211,19 @@ Their plans stay, and what their agents do is unknown."
 
 (defun todo-write-connect--receive (message)
   "Handle MESSAGE of the hub if it is about a connection."
-  (when-let* (((eq 'connection (plist-get message :kind)))
-              (link (todo-write-machines-link-to (plist-get message :machine))))
-    (if (plist-get message :reason)
-        (todo-write-connect--lose link (todo-write-text-line (plist-get message :reason) 400)
-                                  (plist-get message :missing))
-      (let ((name (todo-write-machines-link-name link))
-            (note (plist-get message :note)))
+  (pcase-let (((map :kind :machine :reason :missing :note) message))
+    (when-let* (((eq 'connection kind))
+                (link (todo-write-machines-link-to machine)))
+      (if reason
+          (todo-write-connect--lose link (todo-write-text-line reason 400) missing)
         (setf (todo-write-machines-link-state link) 'connected
               (todo-write-machines-link-since link) (float-time)
               (todo-write-machines-link-before link) t
-              (todo-write-machines-link-pause link) nil
-              (todo-write-machines-link-note link) note)
-        (todo-write-follow-reach-machine name)
-        (todo-write-note-tell-machine name)
-        (todo-write-connect--redraw name)
-        (message "Connected to %s%s%s" name
+              (todo-write-machines-link-pause link) nil)
+        (todo-write-follow-reach-machine machine)
+        (todo-write-note-tell-machine machine)
+        (todo-write-connect--redraw machine)
+        (message "Connected to %s%s%s" machine
                  (if todo-write-socket-wanted ""
                    "; calls of agents there reach this Emacs while `todo-write-agents-mode' is on")
                  (if note (concat "; " (todo-write-text-line note 200)) ""))))))
@@ -233,36 +231,34 @@ Their plans stay, and what their agents do is unknown."
 (defun todo-write-connect--lose (link reason missing)
   "Note that LINK was lost or not made, for REASON.
 MISSING is non-nil if the program was not found there."
-  (let* ((name (todo-write-machines-link-name link))
-         (before (todo-write-machines-link-before link))
-         (retry (and before todo-write-machines-reconnect))
-         (known (todo-write-machines-link-pause link)))
+  (pcase-let* (((cl-struct todo-write-machines-link name before pause) link)
+               (retry (and before todo-write-machines-reconnect)))
     (setf (todo-write-machines-link-state link) 'lost
           (todo-write-machines-link-reason link) reason)
-    (unless known
+    (unless pause
       (setf (todo-write-machines-link-since link) (float-time)))
     (todo-write-socket-lose name)
     (todo-write-connect--redraw name)
     (when retry
-      (let ((pause (if-let* ((last (todo-write-machines-link-pause link)))
-                       (min (* 2 last) todo-write-connect-longest-pause)
-                     todo-write-connect-first-pause)))
-        (setf (todo-write-machines-link-pause link) pause)
-        (todo-write-connect--set-timer
-         link (run-with-timer pause nil #'todo-write-connect--retry link))))
+      (let ((next (if pause (min (* 2 pause) todo-write-connect-longest-pause)
+                    todo-write-connect-first-pause)))
+        (todo-write-connect--stop-timer link)
+        (setf (todo-write-machines-link-pause link) next
+              (todo-write-machines-link-timer link)
+              (run-with-timer next nil #'todo-write-connect--retry link))))
     ;; Each attempt is not worth a warning.
-    (unless (and retry known)
-      (let ((what (if before
-                      (format "%s: not connected since %s (%s)" name
-                              (format-time-string "%H:%M" (todo-write-machines-link-since link))
-                              reason)
-                    (format "%s cannot be reached (%s)" name reason))))
-        (display-warning
-         'todo-write
-         (concat what (cond (retry "; Emacs will try again")
-                            (before "; M-x todo-write-connect takes it up again")
-                            (missing (todo-write-connect--missing name))
-                            (t "; M-x todo-write-connect tries again"))))))))
+    (unless (and retry pause)
+      (display-warning
+       'todo-write
+       (concat (if before
+                   (format "%s: not connected since %s (%s)" name
+                           (format-time-string "%H:%M" (todo-write-machines-link-since link))
+                           reason)
+                 (format "%s cannot be reached (%s)" name reason))
+               (cond (retry "; Emacs will try again")
+                     (before "; M-x todo-write-connect takes it up again")
+                     (missing (todo-write-connect--missing name))
+                     (t "; M-x todo-write-connect tries again")))))))
 
 (defun todo-write-connect--missing (name)
   "Return what to do, since the program is missing on the machine NAME."
@@ -283,11 +279,10 @@ MISSING is non-nil if the program was not found there."
       (when (equal name (todo-write-machines-of-thread thread))
         (todo-write-events-dispatch thread 'change)))))
 
-(defun todo-write-connect--set-timer (link timer)
-  "Let TIMER, or none if nil, take LINK up again."
-  (when (todo-write-machines-link-timer link)
-    (cancel-timer (todo-write-machines-link-timer link)))
-  (setf (todo-write-machines-link-timer link) timer))
+(defun todo-write-connect--stop-timer (link)
+  "Take LINK up again at no time."
+  (when-let* ((timer (cl-shiftf (todo-write-machines-link-timer link) nil)))
+    (cancel-timer timer)))
 
 (defun todo-write-connect--retry (link)
   "Try to take LINK up again."
@@ -302,27 +297,26 @@ MISSING is non-nil if the program was not found there."
 
 (defun todo-write-connect-findings ()
   "Return the doctor's findings about the machines, none of which is asked."
-  (cl-loop
-   for name in (seq-uniq (append (mapcar #'car (todo-write-machines-all))
-                                 (mapcar #'todo-write-machines-link-name
-                                         todo-write-machines-links)))
-   for link = (todo-write-machines-link-to name)
-   for state = (and link (todo-write-machines-link-state link))
-   collect
-   (cond ((and (eq state 'connected) todo-write-socket-wanted)
-          (list 'ok (format "%s: connected" name)))
-         ((eq state 'connected)
-          (list 'note (format "%s: connected; calls of agents there do not reach this Emacs" name)
-                "M-x todo-write-agents-mode"))
-         ((eq state 'connecting)
-          (list 'note (format "%s: has not answered yet" name)
-                "Wait, or end it with C-u M-x todo-write-connect"))
-         ((eq state 'lost)
-          (list 'problem (format "%s: not connected since %s (%s)" name
-                                 (format-time-string "%H:%M" (todo-write-machines-link-since link))
-                                 (todo-write-machines-link-reason link))
-                "M-x todo-write-connect"))
-         (t (list 'note (format "%s: not connected" name) "M-x todo-write-connect")))))
+  (mapcar
+   (lambda (name)
+     (pcase-let (((cl-struct todo-write-machines-link state since reason)
+                  (or (todo-write-machines-link-to name) (todo-write-machines-make-link))))
+       (cond ((and (eq state 'connected) todo-write-socket-wanted)
+              (list 'ok (format "%s: connected" name)))
+             ((eq state 'connected)
+              (list 'note
+                    (format "%s: connected; calls of agents there do not reach this Emacs" name)
+                    "M-x todo-write-agents-mode"))
+             ((eq state 'connecting)
+              (list 'note (format "%s: has not answered yet" name)
+                    "Wait, or end it with C-u M-x todo-write-connect"))
+             ((eq state 'lost)
+              (list 'problem (format "%s: not connected since %s (%s)" name
+                                     (format-time-string "%H:%M" since) reason)
+                    "M-x todo-write-connect"))
+             (t (list 'note (format "%s: not connected" name) "M-x todo-write-connect")))))
+   (seq-uniq (append (mapcar #'car (todo-write-machines-all))
+                     (mapcar #'todo-write-machines-link-name todo-write-machines-links)))))
 
 (provide 'todo-write-connect)
 ;;; todo-write-connect.el ends here

@@ -151,10 +151,9 @@ PROJECT.  No connection is opened."
 NAME is the machine's.  STATE is `connecting', `connected' or `lost', SINCE
 a time, as a float, and REASON why it was lost.  FOLLOWS is non-nil if all
 live sessions there are followed.  BEFORE is non-nil once it was connected.
-NOTE is a sentence about what does not work there, or nil.  PAUSE is the
-number of seconds before the last attempt to take it up again, TIMER that
-of the next one, or nil."
-  name state (since 0) reason (follows t) before note pause timer)
+PAUSE is the number of seconds before the last attempt to take it up
+again, TIMER that of the next one, or nil."
+  name state (since 0) reason (follows t) before pause timer)
 
 (defvar todo-write-machines-links nil
   "The connections to machines, also those that were lost.")
