@@ -69,88 +69,82 @@ use `todo-write-withdraw'.  Signal `todo-write-input-error' if REQUEST is
 not such a plist."
   (todo-write-request-add thread request t))
 
+(defconst todo-write-request--fields
+  '((:id string "a string")
+    (:kind (member permission question plan) "permission, question or plan")
+    (:title string "a string")
+    (:detail (or null string function) "a string, a function or nil")
+    (:format (member nil text shell lisp diff markdown)
+             "text, shell, lisp, diff or markdown")
+    (:options (satisfies todo-write-request--options-p)
+              "a list of options with :label and :kind")
+    (:questions (satisfies todo-write-request--questions-p) "a list of questions with :question")
+    (:answer (or null function) "a function or nil")
+    (:visit (or null function) "a function or nil")
+    (:process (or null integer) "a process id or nil"))
+  "The fields of a request, a list of (KEY TYPE EXPECTED).")
+
+(defun todo-write-request--labelled-p (value)
+  "Return non-nil if VALUE is a list of plists with :label."
+  (and (proper-list-p value)
+       (seq-every-p (lambda (one) (and (consp one) (stringp (plist-get one :label)))) value)))
+
+(defun todo-write-request--options-p (value)
+  "Return non-nil if VALUE is a list of options."
+  (and (todo-write-request--labelled-p value)
+       (seq-every-p (lambda (option) (memq (plist-get option :kind) '(allow always deny other)))
+                    value)))
+
+(defun todo-write-request--questions-p (value)
+  "Return non-nil if VALUE is a list of questions."
+  (and (proper-list-p value)
+       (seq-every-p (lambda (question)
+                      (and (consp question)
+                           (stringp (plist-get question :question))
+                           (todo-write-request--labelled-p (plist-get question :options))))
+                    value)))
+
 (defun todo-write-request-add (thread request turn)
   "Open REQUEST, a plist, of the agent of THREAD; return its id.
 See `todo-write-request'; its `:process' is the id of the process on this
 machine that asks, or nil.  TURN is non-nil if the host that asks knows
 that a turn runs until it reports its end."
-  (todo-write-request--check thread request)
-  (let* ((id (plist-get request :id))
-         (questions (plist-get request :questions))
-         (others (seq-remove (lambda (option) (memq (plist-get option :kind) '(allow deny)))
-                             (plist-get request :options)))
-         (too-large (or (todo-write-request-excess (length questions) 'questions)
-                        (todo-write-request-excess
-                         (apply #'max (length others)
-                                (mapcar (lambda (question) (length (plist-get question :options)))
-                                        questions))
-                         'options)))
-         (inhibit-quit t))
+  (unless (and (proper-list-p request) (cl-evenp (length request)))
+    (todo-write-core-wrong "request" request "keywords and values"))
+  (unless (stringp thread)
+    (todo-write-core-wrong "thread" thread "a string"))
+  (let ((inhibit-quit t)
+        (id (plist-get request :id))
+        (open (list :thread thread :since (todo-write-core-now))))
+    (pcase-dolist (`(,key ,type ,expected) todo-write-request--fields)
+      (let ((value (plist-get request key)))
+        (unless (cl-typep value type)
+          (todo-write-core-wrong (symbol-name key) value expected))
+        (setq open (plist-put open key value))))
+    (when-let* ((excess (todo-write-request--excess open)))
+      (cl-loop for (key value) on `( :detail ,excess :format text
+                                     :questions nil :options nil :answer nil)
+               by #'cddr do (setq open (plist-put open key value))))
     (todo-write-withdraw thread id)
-    (setq todo-write-request--open
-          (append todo-write-request--open
-                  (list `( :thread ,thread :since ,(todo-write-core-now)
-                           ,@too-large ,@request))))
+    (setq todo-write-request--open (append todo-write-request--open (list open)))
     (add-hook 'todo-write-events-functions #'todo-write-request--on-event)
     (todo-write-request--report thread turn)
     (todo-write-events-dispatch thread 'request id)
     id))
 
-(defun todo-write-request--check (thread request)
-  "Signal `todo-write-input-error' unless THREAD is a key and REQUEST a request."
-  (unless (and (proper-list-p request) (cl-evenp (length request)))
-    (todo-write-core-wrong "request" request "keywords and values"))
-  (cl-flet ((check (what value predicate expected)
-              (unless (funcall predicate value)
-                (todo-write-core-wrong what value expected)))
-            (labelled-p (option) (and (consp option) (stringp (plist-get option :label)))))
-    (check "thread" thread #'stringp "a string")
-    (cl-loop
-     for (what predicate expected) in
-     `((:id stringp "a string")
-       (:title stringp "a string")
-       (:kind ,(lambda (kind) (memq kind '(permission question plan)))
-              "permission, question or plan")
-       (:detail ,(lambda (detail) (or (null detail) (stringp detail) (functionp detail)))
-                "a string, a function or nil")
-       (:format ,(lambda (format) (memq format '(nil text shell lisp diff markdown)))
-                "text, shell, lisp, diff or markdown")
-       (:options ,(lambda (options)
-                    (and (listp options)
-                         (seq-every-p (lambda (option)
-                                        (and (labelled-p option)
-                                             (memq (plist-get option :kind)
-                                                   '(allow always deny other))))
-                                      options)))
-                 "a list of options with :label and :kind")
-       (:questions ,(lambda (questions)
-                      (and (listp questions)
-                           (seq-every-p (lambda (question)
-                                          (and (consp question)
-                                               (stringp (plist-get question :question))
-                                               (listp (plist-get question :options))
-                                               (seq-every-p #'labelled-p
-                                                            (plist-get question :options))))
-                                        questions)))
-                   "a list of questions with :question")
-       (:answer ,(lambda (answer) (or (null answer) (functionp answer))) "a function or nil")
-       (:visit ,(lambda (visit) (or (null visit) (functionp visit))) "a function or nil"))
-     do (check (symbol-name what) (plist-get request what) predicate expected))))
-
-;;; Limits
-
-(defconst todo-write-request--limits '((questions . 20) (options . 50))
-  "How many parts of a request a person can be expected to read.
-What has more of them takes too long to be shown, too.")
-
-(defun todo-write-request-excess (count what)
-  "Return fields of a request that is too large, or nil.
-It is if COUNT is above the limit of WHAT.  The fields say so, and leave
-it to the agent's own dialog."
-  (let ((most (alist-get what todo-write-request--limits)))
-    (when (> count most)
-      (list :detail (format "This has more than %d %s, too many to be shown here." most what)
-            :format 'text :questions nil :options nil :answer nil))))
+(defun todo-write-request--excess (request)
+  "Return a sentence if REQUEST has more parts than can be read, or nil.
+Then only the agent's own dialog can answer it."
+  (let* ((questions (plist-get request :questions))
+         (options (apply #'max
+                         (seq-count (lambda (option)
+                                      (not (memq (plist-get option :kind) '(allow deny))))
+                                    (plist-get request :options))
+                         (mapcar (lambda (question) (length (plist-get question :options)))
+                                 questions))))
+    (pcase-let ((`(,most ,what) (cond ((length> questions 20) '(20 "questions"))
+                                      ((> options 50) '(50 "options")))))
+      (and most (format "This has more than %d %s, too many to be shown here." most what)))))
 
 ;;; Reading
 
