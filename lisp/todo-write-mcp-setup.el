@@ -32,7 +32,11 @@ The package's folder has another name after each upgrade, so agents start
 a copy of the program.  One that the user has named is not copied."
   (append (unless todo-write-mcp-program
             (list "--folder" (expand-file-name (locate-user-emacs-file "todo-write-bin"))))
-          (and todo-write-socket (list "--socket" (expand-file-name todo-write-socket)))))
+          (todo-write-mcp-setup--socket)))
+
+(defun todo-write-mcp-setup--socket ()
+  "Return the options that name a socket other than the usual one."
+  (and todo-write-socket (list "--socket" (expand-file-name todo-write-socket))))
 
 (defun todo-write-mcp-setup--ways (program options)
   "Return the ways to give agents the tool that PROGRAM prints with OPTIONS.
@@ -273,7 +277,7 @@ Return the line that the program prints."
 (defun todo-write-mcp-setup--finding-of-call (program remedy)
   "Return the doctor's finding about a call through PROGRAM, with REMEDY."
   (let ((answer (todo-write-mcp-setup--check
-                 `(,program ,@(and todo-write-socket (list "--socket" (expand-file-name todo-write-socket))))))
+                 (cons program (todo-write-mcp-setup--socket))))
         (shown (abbreviate-file-name program)))
     (cond ((not (string-match-p (format ", process %d," (emacs-pid)) answer))
            (list 'problem
