@@ -60,7 +60,9 @@ impl Planless {
         let program = PROGRAMS.into_iter().find(|program| agent.starts_with(program.name))?;
         let (why, setting, place) = match program.name {
             // It may still plan, or its model is not known.
-            "claude" if models.is_empty() || models.iter().any(|model| plans_by_itself(model)) => return None,
+            "claude" if models.is_empty() || models.iter().any(|model| plans_by_itself(model)) => {
+                return None;
+            }
             "claude" => (
                 "this model has no plan tool in Claude Code",
                 Some("CLAUDE_CODE_ENABLE_TODO_TOOLS=1"),
@@ -150,7 +152,6 @@ fn is_machine(name: &str) -> bool {
 }
 
 fn has_program(key: &str) -> bool {
-    key.split_once(':').is_some_and(|(name, _)| {
-        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase())
-    })
+    key.split_once(':')
+        .is_some_and(|(name, _)| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase()))
 }

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use emacs::{Env, Result, Value, defun};
 use serde::Deserialize;
 
-use super::{border, with_module};
 use super::feed::tell;
 use super::read::{self, wrong};
+use super::{border, with_module};
 use crate::wire::event::Agent;
 use crate::wire::program::{Command, Connection, Machine, Opening, SILENCE};
 use crate::wire::socket::Welcome;

@@ -549,7 +549,8 @@ fn about(env: &Env, thread: Key) -> Result<Value<'_>> {
         with_thread(env, &thread, |known| {
             let mut about = known.about().clone();
             let Identity { machine, program, session, subagent, .. } = Identity::of(&thread);
-            let said = [("machine", machine), ("program", program), ("session", session), ("subagent", subagent)];
+            let said =
+                [("machine", machine), ("program", program), ("session", session), ("subagent", subagent)];
             about.extend(said.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into()))));
             about
         })
