@@ -16,7 +16,7 @@
 (defvar todo-write-view-buffer-name)
 (defvar todo-write-view-shown-hook)
 (declare-function todo-write-mode-line-by-default "todo-write-mode-line")
-(declare-function todo-write-redraw "todo-write-view")
+(declare-function todo-write-redraw "todo-write-events")
 (declare-function todo-write-page-keep "todo-write-page")
 (declare-function todo-write-place-at "todo-write-place")
 (declare-function todo-write-place-position "todo-write-place")

@@ -68,10 +68,9 @@ If another Emacs does this already, this one takes over when that ends."
   "Take what another Emacs that has the socket wrote about the plans in memory."
   (when (eq 'client (todo-write-socket-state))
     (let ((inhibit-quit t))
-      (todo-write-events-drawing-once
-        (dolist (thread (todo-write-threads-loaded))
-          (todo-write-core-call todo-write-dyn--refresh thread)
-          (todo-write-events-dispatch thread 'change))))))
+      (dolist (thread (todo-write-threads-loaded))
+        (todo-write-core-call todo-write-dyn--refresh thread)
+        (todo-write-events-dispatch thread 'change)))))
 
 (defun todo-write-agents-unload-function ()
   "Switch the mode off; let `unload-feature' go on."

@@ -181,14 +181,41 @@ confirms what would be allowed always: no other one answers then."
     ;; A new window below all others: none of them loses its buffer.
     (pop-to-buffer buffer '((display-buffer-reuse-window display-buffer-in-direction)
                             (direction . below) (window . root)
-                            (window-height . todo-write-page-fit)))
-    (todo-write-page-reset-window)
+                            (window-height . todo-write-answer--fit)))
+    (todo-write-answer--reset-window)
     (todo-write-answer-keys-begin #'todo-write-answer--note-end)))
+
+(defun todo-write-answer--fit (window)
+  "Fit WINDOW to its buffer, up to two thirds of its frame."
+  (let ((most (max 10 (/ (* 2 (frame-height)) 3))))
+    (with-current-buffer (window-buffer window)
+      (save-excursion
+        (save-restriction
+          ;; Emacs would lay out all lines of a long text.
+          (goto-char (point-min))
+          (forward-line most)
+          (narrow-to-region (point-min) (point))
+          (fit-window-to-buffer window most))))))
+
+(defun todo-write-answer--reset-window ()
+  "Let the selected window show the beginning of its buffer, all of each line."
+  (goto-char (point-min))
+  (set-window-start nil (point-min))
+  (set-window-hscroll nil 0))
 
 (defun todo-write-answer--draw ()
   "Draw the request of the current buffer."
-  (todo-write-page-show-all)
-  (setq header-line-format (todo-write-answer--header))
+  ;; None of the user's options may cut or hide a part.
+  (setq-local truncate-lines nil
+              truncate-partial-width-windows nil
+              word-wrap nil
+              line-spacing nil
+              tab-width 8
+              selective-display nil
+              buffer-invisibility-spec nil
+              buffer-display-table nil
+              bidi-paragraph-direction 'left-to-right
+              header-line-format (todo-write-answer--header))
   (let ((inhibit-read-only t)
         (request todo-write-answer--request))
     (erase-buffer)
@@ -483,7 +510,7 @@ Both texts are shown whole."
   "Show the request again in place of the confirmation of \"always\"."
   (setq todo-write-answer--always nil)
   (todo-write-answer--draw)
-  (todo-write-page-reset-window))
+  (todo-write-answer--reset-window))
 
 (defun todo-write-answer-no-because ()
   "Refuse what the agent asks for, with a message to it."
@@ -569,8 +596,8 @@ It may have been answered elsewhere while the user typed."
   "Show the next question."
   (setq todo-write-answer--end-seen nil)
   (todo-write-answer--draw)
-  (todo-write-page-fit (selected-window))
-  (todo-write-page-reset-window)
+  (todo-write-answer--fit (selected-window))
+  (todo-write-answer--reset-window)
   (todo-write-answer-keys-begin #'todo-write-answer--note-end))
 
 (defun todo-write-answer-change ()

@@ -19,10 +19,12 @@
 (require 'todo-write-view-rows)
 
 (defun todo-write-edit--do (function &rest args)
-  "Call FUNCTION with ARGS; turn an error of the store into a `user-error'."
-  (condition-case err
-      (apply function args)
-    (todo-write-error (user-error "%s" (todo-write-core-error-text err)))))
+  "Call FUNCTION with ARGS, and draw what it changed.
+Turn an error of the store into a `user-error'."
+  (prog1 (condition-case err
+             (apply function args)
+           (todo-write-error (user-error "%s" (todo-write-core-error-text err))))
+    (todo-write-redraw)))
 
 (defun todo-write-edit--say (what)
   "Say WHAT an edit changed, and how to undo it."

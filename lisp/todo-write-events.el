@@ -73,7 +73,6 @@ Each function is called with THREAD, WHAT and DATA, where WHAT is one of:
   `request'   its agent asks the user, or a question was answered or
               withdrawn; DATA is its id, see `todo-write-requests'
   `forgotten' THREAD was forgotten; DATA is nil
-  `hands'     `todo-write-hands-note' of THREAD changed; DATA is nil
   `spinner'   the spinner turned; THREAD and DATA are nil
   `kept'      `todo-write-threads-kept' has read more; THREAD and DATA are nil
 `todo-write-agent-functions' are told of agents.
@@ -90,59 +89,81 @@ The caller inhibits quitting."
     (when (and data (eq what 'change))
       (todo-write-events-run-functions 'todo-write-change-functions (list thread data)))))
 
-;;; Drawing once
+;;; Drawing
 
-(defvar todo-write-events--together nil
-  "Non-nil while many events are dispatched that are drawn once.")
+;; What changed is marked, by anyone and as often as it changes, and drawn together: after
+;; a moment, or at once after a key of the user.
 
-(defvar todo-write-events--undrawn nil
-  "The functions that draw what happened meanwhile, the last one first.")
+(defvar-local todo-write-events-draw nil
+  "Function that draws the current buffer, called without arguments.")
 
-(defconst todo-write-events--pace 0.1
-  "Minimum number of seconds between drawing what agents do.
-What follows a silence is drawn at once.")
+(defvar todo-write-events--marked nil
+  "Alist of what is to be drawn, buffers and functions, and when.
+Times are in seconds since the epoch, 0 for what has changed.")
 
-(defvar todo-write-events--drawn 0 "When that was drawn, in seconds since the epoch.")
+(defvar todo-write-events--timer nil "Timer that draws what is marked, or nil.")
 
-(defun todo-write-events-draw-later (function)
-  "If events are to be drawn once, call FUNCTION after them and return non-nil.
-Otherwise return nil: the caller draws the event itself."
-  (when todo-write-events--together
-    (cl-pushnew function todo-write-events--undrawn)
-    t))
+(defvar todo-write-events--wakes 0 "When that timer runs, in seconds since the epoch.")
 
-(defun todo-write-events--draw ()
-  "Draw what happened, now or as soon as the pace allows.
-Agents can change their plans a hundred times a second."
-  (when todo-write-events--undrawn
-    (let ((left (- (+ todo-write-events--drawn todo-write-events--pace) (float-time))))
-      (if (<= 0 left todo-write-events--pace)
-          (todo-write-events-soon left #'todo-write-events--draw-now)
-        (todo-write-events--draw-now)))))
+(defun todo-write-later (what &optional seconds)
+  "Draw WHAT soon; with SECONDS, when these have passed unless it is drawn before.
+WHAT is a buffer, for which `todo-write-events-draw' is called, or a
+function without arguments.  A buffer that no window shows is drawn when
+one does."
+  (let* ((now (float-time))
+         (due (if seconds (+ now seconds) 0))
+         (entry (assq what todo-write-events--marked)))
+    (cond ((null entry) (push (cons what due) todo-write-events--marked))
+          ((< due (cdr entry)) (setcdr entry due)))
+    (unless seconds
+      (add-hook 'post-command-hook #'todo-write-redraw))
+    (todo-write-events--wake (max due (+ now 0.1)))))
 
-(defun todo-write-events--draw-now ()
-  "Call the functions of `todo-write-events--undrawn'."
-  (let ((inhibit-quit t) todo-write-events--together)
-    (setq todo-write-events--drawn (float-time))
-    (todo-write-events-call-each #'todo-write-events--call-function
-                                 (nreverse (cl-shiftf todo-write-events--undrawn nil)) nil)))
+(defun todo-write-events--wake (time)
+  "Draw what is marked at TIME or before."
+  (unless (and todo-write-events--timer (<= todo-write-events--wakes time))
+    (when todo-write-events--timer
+      (cancel-timer todo-write-events--timer))
+    (setq todo-write-events--wakes time
+          todo-write-events--timer
+          (run-at-time (max 0 (- time (float-time))) nil
+                       (lambda ()
+                         (setq todo-write-events--timer nil)
+                         (if (or track-mouse executing-kbd-macro)
+                             (todo-write-events--wake (+ (float-time) 0.1))
+                           (todo-write-redraw)))))))
 
-(defmacro todo-write-events-drawing-once (&rest body)
-  "Evaluate BODY; draw the events of all agents once, afterwards."
-  (declare (indent 0) (debug t))
-  `(unwind-protect (let ((todo-write-events--together t)) ,@body)
-     (unless todo-write-events--together
-       (todo-write-events--draw))))
+(defun todo-write-events-unmark (what)
+  "Note that WHAT, as in `todo-write-later', is being drawn."
+  (setq todo-write-events--marked (assq-delete-all what todo-write-events--marked)))
 
-;;; Soon
+(defun todo-write-events-marked-p (what)
+  "Return non-nil if WHAT, as in `todo-write-later', changed since it was drawn."
+  (eql 0 (alist-get what todo-write-events--marked)))
 
-(defun todo-write-events-soon (seconds function &rest args)
-  "Call FUNCTION with ARGS in SECONDS, unless that is planned already.
-An agent can record a hundred events a second."
-  (unless (seq-some (lambda (timer) (and (eq function (timer--function timer))
-                                         (equal args (timer--args timer))))
-                    timer-list)
-    (apply #'run-at-time seconds nil function args)))
+(defun todo-write-redraw ()
+  "Draw now what changed and is shown."
+  (remove-hook 'post-command-hook #'todo-write-redraw)
+  (let ((inhibit-quit t))
+    (pcase-dolist (`(,what . ,due) (reverse todo-write-events--marked))
+      (when (and (<= due (float-time)) (todo-write-events--shown-p what)
+                 ;; A search goes on in the text in which it began.
+                 (not (and (bufferp what) (buffer-local-value 'isearch-mode what))))
+        (todo-write-events-unmark what)
+        (if (bufferp what)
+            (with-current-buffer what
+              (todo-write-events--call-function todo-write-events-draw nil))
+          (todo-write-events--call-function what nil))))
+    (setq todo-write-events--marked
+          (seq-remove (lambda (entry) (and (bufferp (car entry)) (not (buffer-live-p (car entry)))))
+                      todo-write-events--marked))
+    (when-let* ((times (cl-loop for (what . due) in todo-write-events--marked
+                                when (todo-write-events--shown-p what) collect due)))
+      (todo-write-events--wake (max (apply #'min times) (+ (float-time) 0.1))))))
+
+(defun todo-write-events--shown-p (what)
+  "Return non-nil if WHAT, as in `todo-write-later', is on the screen."
+  (or (not (bufferp what)) (get-buffer-window what t)))
 
 ;;; Observations
 

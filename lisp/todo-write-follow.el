@@ -402,12 +402,11 @@ ASKED non-nil means that the user asked for it.  It is read later."
 (cl-defun todo-write-follow--each (function &optional (sessions todo-write-follow--followed))
   "Call FUNCTION with each of SESSIONS, by default all that are followed.
 An error with one of them is reported, and does not stop the others."
-  (todo-write-events-drawing-once
-    (dolist (session sessions)
-      (condition-case-unless-debug err
-          (funcall function session)
-        (error (todo-write-follow-sessions-skip (todo-write-follow--session-file session)
-                                                (todo-write-core-error-text err)))))))
+  (dolist (session sessions)
+    (condition-case-unless-debug err
+        (funcall function session)
+      (error (todo-write-follow-sessions-skip (todo-write-follow--session-file session)
+                                              (todo-write-core-error-text err))))))
 
 (defun todo-write-follow-search ()
   "Search for sessions now."

@@ -23,6 +23,9 @@
 (defvar todo-write-hands--clashes nil
   "What was said and may hold still, an alist of threads and (PATH . BUFFER).")
 
+(defvar todo-write-hands--changed nil
+  "The threads whose agents may have changed files since the last look.")
+
 (defvar todo-write-hands--users nil
   "Which parts of this package want to know, a list of symbols.")
 
@@ -58,27 +61,29 @@
 (defun todo-write-hands--on-event (thread what _data)
   "Look soon at what the agent of THREAD changed, after the event WHAT.
 For `todo-write-events-functions'."
-  (pcase what
-    ('change (todo-write-events-soon 0.1 #'todo-write-hands--look thread))
-    ('forgotten
-     (remhash thread todo-write-hands--seen)
-     (setq todo-write-hands--clashes (assoc-delete-all thread todo-write-hands--clashes)))))
+  (when (eq what 'change)
+    (cl-pushnew thread todo-write-hands--changed :test #'equal)
+    (todo-write-later #'todo-write-hands--look)))
 
-(defun todo-write-hands--look (thread)
+(defun todo-write-hands--look ()
+  "Look at what agents changed since the last time."
+  (let ((loaded (and todo-write-hands--users (todo-write-threads-loaded))))
+    (dolist (thread (cl-shiftf todo-write-hands--changed nil))
+      (when (and (member thread loaded) (not (todo-write-activity-reading thread)))
+        (todo-write-hands--look-at thread)))))
+
+(defun todo-write-hands--look-at (thread)
   "Look at what the agent of THREAD changed since the last time."
-  (when (and todo-write-hands--users (member thread (todo-write-threads-loaded))
-             (not (todo-write-activity-reading thread)))
-    ;; What is older is no news, as while an old session is read.
-    (let ((seen (gethash thread todo-write-hands--seen (- (todo-write-core-now) 60000))))
-      (cl-flet ((new (limit)
-                  (seq-filter (lambda (call) (> (plist-get call :timestamp) seen))
-                              (todo-write-observations thread :type "TOOL_EXECUTION"
-                                                       :limit limit))))
-        (when (new 1)
-          (dolist (call (new 20))
-            (puthash thread (plist-get call :timestamp) todo-write-hands--seen)
-            (seq-doseq (file (plist-get (plist-get call :metadata) :files))
-              (todo-write-hands--note thread (plist-get file :path)))))))))
+  ;; What is older is no news, as while an old session is read.
+  (let ((seen (gethash thread todo-write-hands--seen (- (todo-write-core-now) 60000))))
+    (cl-flet ((new (limit)
+                (seq-filter (lambda (call) (> (plist-get call :timestamp) seen))
+                            (todo-write-observations thread :type "TOOL_EXECUTION" :limit limit))))
+      (when (new 1)
+        (dolist (call (new 20))
+          (puthash thread (plist-get call :timestamp) todo-write-hands--seen)
+          (seq-doseq (file (plist-get (plist-get call :metadata) :files))
+            (todo-write-hands--note thread (plist-get file :path))))))))
 
 (defun todo-write-hands--note (thread path)
   "Say that the agent of THREAD changed PATH if you are editing that file."
@@ -98,8 +103,7 @@ For `todo-write-events-functions'."
 (defun todo-write-hands--tell (thread)
   "Tell that the note of THREAD changed."
   (let ((inhibit-quit t))
-    (todo-write-events-dispatch thread 'change)
-    (todo-write-events-dispatch thread 'hands)))
+    (todo-write-events-dispatch thread 'change)))
 
 (defun todo-write-hands--on-save ()
   "Forget what agents did to the file of the current buffer, which was saved."

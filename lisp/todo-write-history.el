@@ -82,7 +82,7 @@
 
 (defun todo-write-history--draw (&rest _)
   "Draw the revision shown, or the newest if it is gone."
-  (setq todo-write-page-width (todo-write-page-fitting-width))
+  (todo-write-page-drawn)
   (let* ((thread todo-write-view-thread)
          (revisions (todo-write-revisions thread))
          (newest (car (last revisions)))
@@ -198,10 +198,7 @@ A line below them shows all others.")
   "Major mode of the buffer that lists the revisions of a plan."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page-set-up-list #'todo-write-history--draw-index)
-  (setq tabulated-list-padding 1))
-
-(define-key todo-write-history-index-mode-map [mouse-1] #'todo-write-page-click)
+  (todo-write-page-set-up-table #'todo-write-history--index))
 
 (todo-write-menu-define
  'todo-write-history-index-mode todo-write-history-index-mode-map "Index"
@@ -225,29 +222,18 @@ of `todo-write-show'."
             "*todo-write-history*" 'todo-write-history-index-mode thread
             '((display-buffer-reuse-window display-buffer-same-window)))
       (setq todo-write-history--all nil)
-      (todo-write-history--draw-index)
+      (funcall todo-write-events-draw)
       (goto-char (point-min)))))
 
-(defun todo-write-history--draw-index (&rest _)
-  "Draw the index; point and windows stay at their revisions."
-  (todo-write-menu-require 'todo-write-history-index-mode)
+(defun todo-write-history--index ()
+  "Return the index, as for `todo-write-page-set-up-table'."
   (let* ((revisions (reverse (todo-write-revisions todo-write-view-thread)))
+         (title (plist-get (todo-write-summary todo-write-view-thread) :title))
          (hidden (if todo-write-history--all 0
                    (max 0 (- (length revisions) todo-write-history-index-limit)))))
-    (setq tabulated-list-entries (todo-write-history--entries revisions hidden)
-          tabulated-list-format
-          (vector (list "Time" (todo-write-page-column-width "Time" tabulated-list-entries 0))
-                  '("Who" 5) '("Rev" 4 nil :right-align t) '("What changed" 0))
-          mode-line-process
-          (list " " (string-replace "%" "%%" (todo-write-text-line
-                                              (or (plist-get (todo-write-summary
-                                                              todo-write-view-thread)
-                                                             :title)
-                                                  "")
-                                              40))))
-    (tabulated-list-init-header)
-    (todo-write-page-keep #'todo-write-page-row #'todo-write-page-of-row
-                          #'tabulated-list-print)))
+    (list '(("Time" nil) ("Who" 5) ("Rev" 4 nil :right-align t) ("What changed" 0))
+          (todo-write-history--entries revisions hidden)
+          (list " " (string-replace "%" "%%" (todo-write-text-line (or title "") 40))))))
 
 (defun todo-write-history--entries (revisions hidden)
   "Return the entries of REVISIONS, the newest first, without the last HIDDEN ones.
@@ -313,13 +299,12 @@ Many new tasks are counted; other changes show the task."
 (defun todo-write-history-visit ()
   "Show the revision at point and what it changed."
   (interactive nil todo-write-history-index-mode)
-  (let ((number (or (tabulated-list-get-id)
-                    (user-error "No revision here"))))
+  (let ((number (todo-write-page-id-here "revision")))
     ;; On the line for more, it is t.
     (if (numberp number)
         (todo-write-history--open todo-write-view-thread number)
       (setq todo-write-history--all t)
-      (todo-write-history--draw-index))))
+      (funcall todo-write-events-draw))))
 
 (provide 'todo-write-history)
 ;;; todo-write-history.el ends here

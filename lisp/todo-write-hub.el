@@ -181,17 +181,16 @@ here again: then the outermost call goes on."
       (setq todo-write-hub--inside 'again)
     (let ((inhibit-quit t)
           (todo-write-hub--inside 'again))
-      (todo-write-events-drawing-once
-        (while (eq todo-write-hub--inside 'again)
-          (setq todo-write-hub--inside t)
-          (dolist (news (todo-write-core-call todo-write-dyn--feed))
-            (setq todo-write-hub--heard (float-time))
-            (condition-case-unless-debug err
-                (run-hook-with-args (if (plist-get news :type) 'todo-write-hub-call-functions
-                                      'todo-write-hub-functions)
-                                    news)
-              ;; `C-g' may end the wait for a file; what follows is dispatched all the same.
-              ((error quit) (message "todo-write: %s" (todo-write-core-error-text err))))))))))
+      (while (eq todo-write-hub--inside 'again)
+        (setq todo-write-hub--inside t)
+        (dolist (news (todo-write-core-call todo-write-dyn--feed))
+          (setq todo-write-hub--heard (float-time))
+          (condition-case-unless-debug err
+              (run-hook-with-args (if (plist-get news :type) 'todo-write-hub-call-functions
+                                    'todo-write-hub-functions)
+                                  news)
+            ;; `C-g' may end the wait for a file; what follows is dispatched all the same.
+            ((error quit) (message "todo-write: %s" (todo-write-core-error-text err)))))))))
 
 (defun todo-write-hub--flush-soon ()
   "Send the program soon what it has not taken yet; the module calls this."

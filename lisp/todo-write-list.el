@@ -12,7 +12,6 @@
 
 ;;; Code:
 
-(require 'tabulated-list)
 (require 'todo-write)
 (require 'todo-write-agent)
 (require 'todo-write-attention)
@@ -48,22 +47,10 @@ session for another one."
   "Name of the overview's buffer.")
 
 (defvar-local todo-write-list--agents nil
-  "Hash table from the keys in the overview to their agents.")
+  "The agents in the overview, an alist of their keys and plists.")
 
 (defvar-local todo-write-list--unfolded nil
   "Non-nil shows older agents.")
-
-(defvar-local todo-write-list--stale nil
-  "Non-nil if agents changed while no window showed them.")
-
-(defvar-local todo-write-list--printed nil
-  "What the overview shows, a list (COLUMNS ENTRIES OLDER).")
-
-(defvar todo-write-list--cost 0
-  "Seconds that it took to draw the overview last.")
-
-(defvar todo-write-list--timer nil
-  "Timer that updates ages, or nil.")
 
 (define-derived-mode todo-write-list-mode tabulated-list-mode "Agents"
   "Major mode of the list of all agents, one a row.
@@ -71,23 +58,21 @@ session for another one."
 \\{todo-write-list-mode-map}"
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page-set-up-list (lambda (&rest _)
-                                 (run-hooks 'todo-write-list-refresh-hook)
-                                 (todo-write-list--print)))
-  (setq todo-write-list--agents (make-hash-table :test #'equal))
+  (todo-write-page-set-up-table
+   (lambda ()
+     ;; Rows keep their order while the user is there.
+     (todo-write-list--read (eq (current-buffer) (window-buffer))))
+   (lambda ()
+     (run-hooks 'todo-write-list-refresh-hook)
+     (todo-write-list--print)))
   ;; Emacs 28 never forgets an `add-hook' with a depth.
-  (setq-local context-menu-functions (list t #'todo-write-menu-context))
-  (add-hook 'todo-write-agent-functions #'todo-write-list--on-agent)
-  (add-hook 'todo-write-events-functions #'todo-write-list--on-event)
+  (setq-local context-menu-functions (list t #'todo-write-menu-context)
+              todo-write-page-table-sorts t)
+  (add-hook 'todo-write-agent-functions #'todo-write-list--on-change)
+  (add-hook 'todo-write-events-functions #'todo-write-list--on-change)
   (todo-write-hands-watch 'list t)
-  (unless todo-write-list--timer
-    (setq todo-write-list--timer (run-at-time 30 30 #'todo-write-list--on-agent)))
-  (dolist (hook '(window-size-change-functions window-buffer-change-functions))
-    (add-hook hook #'todo-write-list--fit nil t))
-  (add-hook 'kill-buffer-hook #'todo-write-list--stop nil t)
-  (add-hook 'change-major-mode-hook #'todo-write-list--stop nil t))
-
-(define-key todo-write-list-mode-map [mouse-1] #'todo-write-page-click)
+  (dolist (hook '(kill-buffer-hook change-major-mode-hook))
+    (add-hook hook #'todo-write-list--stop nil t)))
 
 (todo-write-menu-define 'todo-write-list-mode todo-write-list-mode-map "Agents"
   `(("Agent"
@@ -108,12 +93,17 @@ session for another one."
 
 (defun todo-write-list--stop ()
   "Stop following agents."
-  (when todo-write-list--timer
-    (cancel-timer todo-write-list--timer)
-    (setq todo-write-list--timer nil))
-  (remove-hook 'todo-write-agent-functions #'todo-write-list--on-agent)
-  (remove-hook 'todo-write-events-functions #'todo-write-list--on-event)
+  (remove-hook 'todo-write-agent-functions #'todo-write-list--on-change)
+  (remove-hook 'todo-write-events-functions #'todo-write-list--on-change)
   (todo-write-hands-watch 'list nil))
+
+(defun todo-write-list--on-change (&rest _)
+  "Draw the overview soon.
+For `todo-write-agent-functions' and `todo-write-events-functions'."
+  (if-let* ((buffer (get-buffer todo-write-list--buffer)))
+      (todo-write-later buffer)
+    ;; Buffers may be killed without running their hooks.
+    (todo-write-list--stop)))
 
 ;;; Rows
 
@@ -128,148 +118,89 @@ a narrow WIDTH omits others."
         (push name omitted)))
     (let ((now (min 60 (max 18 (/ free 2))))
           (project (if (member "Project" omitted) 0 (max 8 (min 20 (/ free 6))))))
-      (vconcat (seq-remove (lambda (column) (member (car column) omitted))
-                           `(("State" 11) ("Since" 6 nil :right-align t) ("Agent" 8)
-                             ("Project" ,project) ("Plan" ,(max 8 (- free now project)))
-                             ("Done" 5 nil :right-align t) ("Now" ,now)))))))
+      (seq-remove (lambda (column) (member (car column) omitted))
+                  `(("State" 11) ("Since" 6 nil :right-align t) ("Agent" 8)
+                    ("Project" ,project) ("Plan" ,(max 8 (- free now project)))
+                    ("Done" 5 nil :right-align t) ("Now" ,now))))))
 
-(defun todo-write-list--entry (agent others)
-  "Return the row of AGENT.
+(defun todo-write-list--entry (agent others columns)
+  "Return the row of AGENT in COLUMNS.
 If one of OTHERS has the same title and folder name, a short id precedes it."
-  (let ((thread (plist-get agent :thread))
-        (summary (plist-get agent :plan)))
-    (cl-flet ((cell (name width)
-                (pcase name
-                  ("State" (todo-write-list-cells-state agent))
-                  ("Since" (todo-write-list-cells-age agent))
-                  ("Agent" (todo-write-list-cells-program agent))
-                  ("Project" (todo-write-text-helped (or (todo-write-agent-folder agent) "")
-                                                     (todo-write-agent-path agent)))
-                  ("Plan" (list (concat (and (todo-write-list-cells-alike agent others)
-                                             (concat (todo-write-text-line
-                                                      (or (plist-get
-                                                           (todo-write-core-call
-                                                               todo-write-dyn--identity thread)
-                                                           :session)
-                                                          thread)
-                                                      7)
-                                                     " "))
-                                        (todo-write-agent-label agent))
-                                'face 'todo-write-title 'follow-link t
-                                'help-echo "RET, mouse-1: show this plan"
-                                'action #'todo-write-list-show))
-                  ("Done" (if (memq (plist-get summary :state) '(nil empty)) ""
-                            (todo-write-row-count summary)))
-                  ("Now" (todo-write-text-truncate (todo-write-list-cells-now agent summary)
-                                                   width)))))
-      (list thread
-            (vconcat
-             (mapcar (pcase-lambda (`(,name ,width . ,_))
-                       (let ((cell (cell name width)))
-                         ;; Otherwise the tooltip is the cell, with keys replaced.
-                         (if (or (consp cell) (get-text-property 0 'help-echo cell))
-                             cell
-                           (todo-write-text-helped cell))))
-                     tabulated-list-format))))))
+  (let* ((thread (plist-get agent :thread))
+         (summary (plist-get agent :plan))
+         (id (and (todo-write-list-cells-alike agent others)
+                  (concat (todo-write-text-line
+                           (or (plist-get (todo-write-core-call todo-write-dyn--identity thread)
+                                          :session)
+                               thread)
+                           7)
+                          " "))))
+    (list thread
+          (vconcat
+           (mapcar
+            (pcase-lambda (`(,name ,width . ,_))
+              (pcase name
+                ("Project" (todo-write-text-helped (or (todo-write-agent-folder agent) "")
+                                                   (todo-write-agent-path agent)))
+                ("Plan" (list (concat id (todo-write-agent-label agent))
+                              'face 'todo-write-title 'follow-link t
+                              'help-echo "RET, mouse-1: show this plan"
+                              'action #'todo-write-list-show))
+                (_
+                 ;; Without help, the tooltip is the cell, with keys replaced.
+                 (todo-write-text-helped
+                  (pcase name
+                    ("State" (todo-write-list-cells-state agent))
+                    ("Since" (todo-write-list-cells-age agent))
+                    ("Agent" (todo-write-list-cells-program agent))
+                    ("Done" (if (memq (plist-get summary :state) '(nil empty)) ""
+                              (todo-write-row-count summary)))
+                    ("Now" (todo-write-text-truncate (todo-write-list-cells-now agent summary)
+                                                     width)))))))
+            columns)))))
 
 (defvar todo-write-list-refresh-hook nil
   "Hook, run before `g' lists the agents again, as to look for new ones.")
 
-(defun todo-write-list--print (&optional keep)
-  "Print all rows, sorted; windows stay where they are, at their agents' rows.
+(defun todo-write-list--print ()
+  "Print all rows, sorted."
+  (setq todo-write-list--agents nil)
+  (funcall todo-write-events-draw))
+
+(defun todo-write-list--read (keep)
+  "Return all rows, as for `todo-write-page-set-up-table'.
 KEEP non-nil means that those that are there keep their order."
-  (let* ((window (get-buffer-window nil t))
-         (before (and keep todo-write-list--agents))
+  ;; Ages run.
+  (todo-write-later (current-buffer) 30)
+  (let* ((before (and keep todo-write-list--agents))
          (agents (seq-group-by
                   (lambda (agent)
                     (not (or todo-write-list--unfolded
                              (not (todo-write-list--old-p agent))
-                             (and before (gethash (plist-get agent :thread) before)))))
+                             (assoc (plist-get agent :thread) before))))
                   (todo-write-list-cells-known-agents)))
          (older (length (cdr (assq t agents))))
-         (sorted (cdr (assq nil agents)))
-         (titles (seq-group-by (lambda (agent) (plist-get agent :title)) sorted))
-         (shown sorted)
-         (inhibit-read-only t)
-         printed)
-    (setq todo-write-list--stale nil
-          todo-write-list--agents (make-hash-table :test #'equal))
-    (dolist (agent sorted)
-      (puthash (plist-get agent :thread) agent todo-write-list--agents))
-    (when before
-      (let ((known (cl-loop for (id) in tabulated-list-entries
-                            for agent = (gethash id todo-write-list--agents)
-                            when agent collect agent)))
-        (setq shown (mapcar (lambda (agent)
-                              (if (gethash (plist-get agent :thread) before) (pop known) agent))
-                            sorted))))
-    (setq tabulated-list-format
-          (todo-write-list--columns (if window (window-body-width window) 100))
-          mode-line-process (unless (equal shown sorted)
-                              '(:propertize " g sorts" face todo-write-paused))
-          tabulated-list-entries
-          (mapcar (lambda (agent)
+         (sorted (mapcar (lambda (agent) (cons (plist-get agent :thread) agent))
+                         (cdr (assq nil agents))))
+         (titles (seq-group-by (lambda (agent) (plist-get (cdr agent) :title)) sorted))
+         (known (delq nil (mapcar (lambda (old) (assoc (car old) sorted)) before)))
+         (shown (mapcar (lambda (agent) (if (assoc (car agent) before) (pop known) agent)) sorted))
+         (window (get-buffer-window nil t))
+         (columns (todo-write-list--columns (if window (window-body-width window) 100))))
+    (setq todo-write-list--agents shown)
+    (list columns
+          (mapcar (pcase-lambda (`(,_ . ,agent))
                     (todo-write-list--entry
-                     agent (cdr (assoc (plist-get agent :title) titles))))
-                  shown))
-    (force-mode-line-update)
-    ;; Most changes of agents show nowhere.
-    (unless (equal-including-properties
-             todo-write-list--printed
-             (setq printed (list tabulated-list-format tabulated-list-entries older)))
-      (tabulated-list-init-header)
-      ;; The beginnings of windows stay at their lines.
-      (todo-write-page-keep (lambda (position &optional start)
-                              (if start (list nil 0 (line-number-at-pos position))
-                                (todo-write-page-row position)))
-                            #'todo-write-page-of-row
-                            (lambda ()
-                              (tabulated-list-print)
-                              (todo-write-list--count older)))
-      (setq todo-write-list--printed printed))))
-
-(defun todo-write-list--count (older)
-  "Show at the end that OLDER agents are folded, if any."
-  (when (> older 0)
-    (goto-char (point-max))
-    (insert (todo-write-row-button
+                     agent (mapcar #'cdr (cdr (assoc (plist-get agent :title) titles))) columns))
+                  shown)
+          (unless (equal shown sorted)
+            '(:propertize " g sorts" face todo-write-paused))
+          (when (> older 0)
+            (todo-write-row-button
              (propertize (format " %d older; RET shows %s\n" older (if (> older 1) "them" "it"))
                          'face 'todo-write-time)
              'todo-write-button "RET, mouse-1: show them" 'todo-write-older t
-             'action (lambda (_) (todo-write-list-toggle-older))))))
-
-(defun todo-write-list--on-agent (&rest _)
-  "Draw the overview soon, also since ages run.  For `todo-write-agent-functions'."
-  (if (get-buffer todo-write-list--buffer)
-      ;; A thousand sessions may begin at once.
-      (todo-write-events-soon (max 0.1 (* 5 todo-write-list--cost)) #'todo-write-list--draw)
-    ;; Buffers may be killed without running their hooks.
-    (todo-write-list--stop)))
-
-(defun todo-write-list--on-event (_thread what _data)
-  "Draw the overview soon if WHAT shows there.  For `todo-write-events-functions'."
-  (when (memq what '(kept hands))
-    (todo-write-list--on-agent)))
-
-(defun todo-write-list--draw ()
-  "Draw the overview, now or when a window shows it.
-Its rows keep their order while its window is selected."
-  (if-let* ((buffer (get-buffer todo-write-list--buffer)))
-      (with-current-buffer buffer
-        (if (get-buffer-window buffer 0)
-            (let ((start (float-time)))
-              (todo-write-list--print (eq buffer (window-buffer)))
-              (setq todo-write-list--cost (- (float-time) start)))
-          (setq todo-write-list--stale t)))
-    (todo-write-list--stop)))
-
-(defun todo-write-list--fit (window)
-  "Draw the overview in WINDOW if it does not fit or is stale."
-  (with-current-buffer (window-buffer window)
-    (unless (and (not todo-write-list--stale)
-                 (equal (todo-write-list--columns (window-body-width window))
-                        tabulated-list-format))
-      (todo-write-list--print))))
+             'action (lambda (_) (todo-write-list-toggle-older)))))))
 
 ;;;###autoload
 (defun todo-write-list ()
@@ -291,7 +222,7 @@ Its rows keep their order while its window is selected."
 (defun todo-write-list--agent ()
   "Return the agent at point, or signal a `user-error'."
   (todo-write-menu-require 'todo-write-list-mode)
-  (or (gethash (tabulated-list-get-id) todo-write-list--agents)
+  (or (cdr (assoc (tabulated-list-get-id) todo-write-list--agents))
       (user-error "No agent here")))
 
 (defun todo-write-list-show (&optional button)

@@ -10,7 +10,6 @@
 ;;; Code:
 
 (require 'json)
-(require 'tabulated-list)
 (require 'todo-write)
 (require 'todo-write-commands)
 (require 'todo-write-detail)
@@ -25,9 +24,7 @@
   "Major mode for the observations of a thread."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page-set-up-list #'todo-write-log--draw))
-
-(define-key todo-write-log-mode-map [mouse-1] #'todo-write-page-click)
+  (todo-write-page-set-up-table #'todo-write-log--table))
 
 (todo-write-menu-define 'todo-write-log-mode todo-write-log-mode-map "Log"
   `(("Event"
@@ -83,19 +80,12 @@ File names are relative to PROJECT."
                                               todo-write-view-thread id)))))))
           (plist-get (or (plist-get change :previousItem) (plist-get change :item)) :content)))))
 
-(defun todo-write-log--draw (&rest _)
-  "Draw this buffer; windows stay at their observations."
-  (todo-write-menu-require 'todo-write-log-mode)
+(defun todo-write-log--table ()
+  "Return the observations, as for `todo-write-page-set-up-table'."
   (let ((project (plist-get (todo-write-about todo-write-view-thread) :project)))
-    (setq tabulated-list-entries
+    (list '(("Time" nil) ("Type" 18) ("Phase" 9) ("Task" 20) ("What" 0))
           (mapcar (lambda (observation) (todo-write-log--row observation project))
-                  (todo-write-observations todo-write-view-thread))
-          tabulated-list-format
-          (vector (list "Time" (todo-write-page-column-width "Time" tabulated-list-entries 0))
-                  '("Type" 18) '("Phase" 9) '("Task" 20) '("What" 0)))
-    (tabulated-list-init-header)
-    (todo-write-page-keep #'todo-write-page-row #'todo-write-page-of-row
-                          #'tabulated-list-print)))
+                  (todo-write-observations todo-write-view-thread)))))
 
 (defun todo-write-log (&optional thread)
   "List the observations of THREAD; return the buffer.
@@ -106,13 +96,13 @@ Signal a `user-error' if there is no thread."
                           (todo-write-read-thread "Log of thread: "))))
   (prog1 (todo-write-page-pop-to "*todo-write-log*" 'todo-write-log-mode
                                  (or thread (todo-write-here-thread)))
-    (todo-write-log--draw)
+    (funcall todo-write-events-draw)
     (goto-char (point-max))))
 
 (defun todo-write-log-show ()
   "Show the whole observation at point.  Signal a `user-error' if there is none."
   (interactive nil todo-write-log-mode)
-  (let* ((id (or (tabulated-list-get-id) (user-error "No observation here")))
+  (let* ((id (todo-write-page-id-here "observation"))
          (observation (seq-find (lambda (each) (equal (plist-get each :id) id))
                                 (todo-write-observations todo-write-view-thread)))
          (content (plist-get observation :content))

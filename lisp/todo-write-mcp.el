@@ -80,8 +80,9 @@ Also the seconds that a program whose connection broke has to come back.")
     (todo-write-follow-sessions-add-home 'codex (plist-get hello :codexFolder))
     (todo-write-follow-send-homes))
   (when-let* ((lost (plist-get hello :lost)))
-    (push lost todo-write-mcp--lost)
-    (todo-write-events-soon 2 #'todo-write-mcp--report-lost)))
+    (unless todo-write-mcp--lost
+      (run-at-time 2 nil #'todo-write-mcp--report-lost))
+    (push lost todo-write-mcp--lost)))
 
 (defun todo-write-mcp--report-lost ()
   "Report to the user how many agents could not reach this Emacs."

@@ -13,6 +13,7 @@
 (require 'easymenu)
 (require 'seq)
 (require 'todo-write-commands)
+(require 'todo-write-page)
 
 (defconst todo-write-menu-common
   '(("Plans"
@@ -59,6 +60,8 @@ answers an agent and `?' shows the menu."
       (unless menu
         (define-key map (kbd key) command))))
   (define-key map "?" #'todo-write-menu)
+  (when (and (assoc "RET" (cdar groups)) (null (seq-difference todo-write-menu-common groups)))
+    (define-key map [mouse-1] #'todo-write-page-click))
   (define-key map "a" #'todo-write-answer)
   (put mode 'todo-write-menu groups)
   (easy-menu-define nil map (format "Menu of `%s'." mode)

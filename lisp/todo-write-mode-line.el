@@ -116,17 +116,13 @@ A cons, as from `todo-write-mode-line--selected'.")
 
 (defun todo-write-mode-line--on-event (_thread what _data)
   "Update the text after the event WHAT.  For `todo-write-events-functions'."
-  (when (memq what '(spinner forgotten change))
-    (unless (todo-write-events-draw-later #'todo-write-mode-line--update)
-      (todo-write-mode-line--update))))
+  (if (eq what 'spinner)
+      (todo-write-mode-line--update)
+    (todo-write-later #'todo-write-mode-line--update)))
 
-(defun todo-write-mode-line--on-agent (_thread old new)
-  "Update the text if it shows that an agent was OLD and is NEW.
-For `todo-write-agent-functions'."
-  ;; Other changes are also changes of its thread.
-  (when (todo-write-agent-transition-p old new)
-    (unless (todo-write-events-draw-later #'todo-write-mode-line--update)
-      (todo-write-mode-line--update))))
+(defun todo-write-mode-line--on-agent (&rest _)
+  "Update the text.  For `todo-write-agent-functions'."
+  (todo-write-later #'todo-write-mode-line--update))
 
 (defun todo-write-mode-line--count (&optional thread)
   "Count agents by attention; return a list (FIRST NEEDED WORKING UNSEEN).

@@ -154,7 +154,7 @@ agent was not told.  For `todo-write-events-functions'."
              (todo-write-socket-reached-p (todo-write-machines-of-thread thread))
              (not (member thread todo-write-note--changed)))
     (push thread todo-write-note--changed)
-    (todo-write-events-soon 0.2 #'todo-write-note--look)))
+    (todo-write-later #'todo-write-note--look)))
 
 (defun todo-write-note--look ()
   "Update the files of the threads that changed.

@@ -5,10 +5,11 @@
 
 ;;; Commentary:
 
-;; The plan, a revision and the timeline are pages: read-only buffers that are drawn for
-;; the narrowest of their windows, and again when that changes.  While a buffer of ours
-;; is drawn, point and windows keep their lines, or what the buffer says instead.  What
-;; can be pressed in one is a button.
+;; What our read-only buffers have in common.  A page is drawn for the narrowest of its
+;; windows, and again when these change; what is drawn is decided by
+;; `todo-write-events-draw'.  A table is a page whose rows are entries of
+;; `tabulated-list-mode'.  While a buffer of ours is drawn, point and windows keep their
+;; lines, or what the buffer says instead.  What can be pressed in one is a button.
 
 ;;; Code:
 
@@ -21,8 +22,13 @@
   :group 'todo-write-view
   :package-version '(todo-write . "0.2.0"))
 
+;;; Windows
+
 (defvar-local todo-write-page-width nil
   "Columns the rows were last drawn for.")
+
+(defvar-local todo-write-page--sizes nil
+  "The sizes of the windows that the buffer was last drawn for.")
 
 (defun todo-write-page-fitting-width ()
   "Return the number of columns that fits every window of the current buffer."
@@ -44,67 +50,58 @@ The font may be scaled, and line numbers take some."
        0)
      1))
 
-(defun todo-write-page-fit (window)
-  "Fit WINDOW to its buffer, up to two thirds of its frame."
-  (let ((most (max 10 (/ (* 2 (frame-height)) 3))))
-    (with-current-buffer (window-buffer window)
-      (save-excursion
-        (save-restriction
-          ;; Emacs would lay out all lines of a long text.
-          (goto-char (point-min))
-          (forward-line most)
-          (narrow-to-region (point-min) (point))
-          (fit-window-to-buffer window most))))))
+(defun todo-write-page-drawn ()
+  "Note that the current buffer is being drawn for its windows as they are."
+  (todo-write-events-unmark (current-buffer))
+  (setq todo-write-page-width (todo-write-page-fitting-width)
+        todo-write-page--sizes (todo-write-page--current-sizes)))
 
-(defun todo-write-page-reset-window ()
-  "Let the selected window show the beginning of its buffer, all of each line."
-  (goto-char (point-min))
-  (set-window-start nil (point-min))
-  (set-window-hscroll nil 0))
+(defun todo-write-page--current-sizes ()
+  "Return the width of rows and the heights of this buffer's windows, a list."
+  (cons (todo-write-page-fitting-width)
+        (mapcar #'window-body-height (get-buffer-window-list nil nil t))))
 
-(defun todo-write-page-show-all ()
-  "Let nothing in the current buffer be cut or hidden by the user's options."
-  (setq-local truncate-lines nil
-              truncate-partial-width-windows nil
-              word-wrap nil
-              line-spacing nil
-              tab-width 8
-              selective-display nil
-              buffer-invisibility-spec nil
-              buffer-display-table nil
-              bidi-paragraph-direction 'left-to-right))
+(defun todo-write-page-fit (&optional window)
+  "Draw the buffer of WINDOW if it does not fit its windows, or changed unseen.
+By default, WINDOW is the selected one.  Any buffer may be current."
+  (with-current-buffer (window-buffer window)
+    (when (or (todo-write-events-marked-p (current-buffer))
+              (not (equal todo-write-page--sizes (todo-write-page--current-sizes))))
+      (funcall todo-write-events-draw))))
 
-(defun todo-write-page-set-up (draw &optional fit)
-  "Set up the current buffer as a read-only page as wide as its windows.
-DRAW draws it, also for `revert-buffer'.  FIT is called with a window that
-has changed its size; by default, it calls DRAW if the width differs."
-  (setq truncate-lines t
-        ;; Hebrew and Arabic tasks must not reverse their rows.
-        bidi-paragraph-direction 'left-to-right
-        show-trailing-whitespace nil)
-  (setq-local revert-buffer-function draw)
+(defun todo-write-page-set-up (draw &optional revert)
+  "Set up the current buffer as a read-only page, which DRAW draws.
+REVERT is for `revert-buffer', by default DRAW."
+  (setq bidi-paragraph-direction 'left-to-right ; Or Hebrew tasks reverse their rows.
+        show-trailing-whitespace nil
+        truncate-lines t)
+  (setq-local todo-write-events-draw draw
+              revert-buffer-function (lambda (&rest _) (funcall (or revert draw))))
   (buffer-disable-undo)
-  (add-hook 'window-size-change-functions
-            (or fit
-                (lambda (window)
-                  (with-current-buffer (window-buffer window)
-                    (unless (eql todo-write-page-width (todo-write-page-fitting-width))
-                      (funcall draw)))))
-            nil t))
+  (add-hook 'kill-buffer-hook (lambda () (todo-write-events-unmark (current-buffer))) nil t)
+  (dolist (hook '(window-size-change-functions
+                  window-buffer-change-functions
+                  ;; Deleting the narrowest window changes the size of no other one.
+                  window-configuration-change-hook))
+    (add-hook hook #'todo-write-page-fit nil t)))
+
+(defun todo-write-page-pop-to (name mode thread &optional action)
+  "Display the buffer NAME in MODE for THREAD; return it.
+ACTION is passed to `pop-to-buffer'."
+  ;; It signals for what is no key, before a buffer has it.
+  (when thread
+    (todo-write-summary thread))
+  (pop-to-buffer (get-buffer-create name) action)
+  (unless (derived-mode-p mode)
+    (funcall mode))
+  (setq todo-write-view-thread thread)
+  (current-buffer))
 
 ;;; Buttons
 
 (define-button-type 'todo-write-button
   ;; Texts have faces of their own, and the keys of the mode press them.
   'face nil 'keymap nil 'help-echo nil)
-
-(defun todo-write-page-set-up-list (draw)
-  "Set up the current buffer as a tabulated list, which DRAW prints again.
-DRAW is also for `revert-buffer'."
-  (setq tabulated-list-padding 1
-        bidi-paragraph-direction 'left-to-right
-        show-trailing-whitespace nil)
-  (setq-local revert-buffer-function draw))
 
 (defun todo-write-page-click (event)
   "Do what RET does where EVENT, a click, was, if something can be pressed there."
@@ -158,21 +155,81 @@ called with a second argument, t, for the start of a window."
         (when-let* ((position (position (pop places))))
           (set-window-start window position t))))))
 
-(defun todo-write-page--line (position &optional _start)
-  "Return the number of the line at POSITION, a place for `todo-write-page-keep'."
-  (line-number-at-pos position))
-
 (defun todo-write-page--of-line (line)
-  "Return the position of LINE, a value of `todo-write-page--line'."
+  "Return the position of the beginning of LINE, a number."
   (save-excursion
     (goto-char (point-min))
     (forward-line (1- line))
     (point)))
 
-;; Places in a tabulated list.
+(defmacro todo-write-page-with-new-text (&rest body)
+  "Replace the text of this buffer by what BODY inserts; keep point on its line.
+The windows that show it stay at their lines, too."
+  (declare (indent 0) (debug t))
+  `(let ((inhibit-read-only t))
+     (todo-write-page-keep (lambda (position &optional _start) (line-number-at-pos position))
+                           #'todo-write-page--of-line
+                           (lambda () (erase-buffer) ,@body))
+     (set-buffer-modified-p nil)))
 
-(defun todo-write-page-row (position &optional _start)
-  "Return the place of POSITION in a tabulated list.
+;;; Tables
+
+(defvar-local todo-write-page--printed nil
+  "What this table shows, a list (COLUMNS ENTRIES . MORE).")
+
+(defvar-local todo-write-page-table-sorts nil
+  "Non-nil if rows of this table change their order; then windows keep their lines.")
+
+(defun todo-write-page-set-up-table (read &optional revert)
+  "Set up the current buffer as a table of what READ returns.
+That is a list (COLUMNS ENTRIES NOTE MORE): columns as in
+`tabulated-list-format', in which a width of nil is that of the widest
+cell; entries as in `tabulated-list-entries'; a construct for the mode
+line; and text below the rows.  REVERT is as in `todo-write-page-set-up'."
+  (todo-write-page-set-up (lambda ()
+                            (todo-write-page-drawn)
+                            (todo-write-page--draw-table (funcall read)))
+                          revert)
+  (setq tabulated-list-padding 1))
+
+(defun todo-write-page--draw-table (table)
+  "Print TABLE, as in `todo-write-page-set-up-table', if it differs."
+  (pcase-let ((`(,columns ,entries ,note ,more) table)
+              (index -1))
+    (setq columns (vconcat (mapcar (lambda (column)
+                                     (cl-incf index)
+                                     (todo-write-page--column column index entries))
+                                   columns))
+          mode-line-process note)
+    (force-mode-line-update)
+    (unless (and todo-write-page--printed
+                 (equal-including-properties todo-write-page--printed (list columns entries more)))
+      (setq todo-write-page--printed (list columns entries more)
+            tabulated-list-format columns
+            tabulated-list-entries entries)
+      (tabulated-list-init-header)
+      (todo-write-page-keep (lambda (position &optional start)
+                              (if (and start todo-write-page-table-sorts)
+                                  (list nil 0 (line-number-at-pos position))
+                                (todo-write-page--row position)))
+                            #'todo-write-page--of-row
+                            (lambda ()
+                              (tabulated-list-print)
+                              (when more
+                                (goto-char (point-max))
+                                (let ((inhibit-read-only t))
+                                  (insert more))))))))
+
+(defun todo-write-page--column (column index entries)
+  "Return COLUMN, number INDEX in ENTRIES, with a width."
+  (pcase-let ((`(,name ,width . ,rest) column))
+    `(,name
+      ,(or width (apply #'max (length name)
+                        (mapcar (lambda (entry) (string-width (aref (cadr entry) index))) entries)))
+      . ,rest)))
+
+(defun todo-write-page--row (position)
+  "Return the place of POSITION in a table.
 It is t at the end, else a list (ID COLUMN LINE): the row or, without one,
 the line counts."
   (save-excursion
@@ -180,8 +237,8 @@ the line counts."
     (or (eobp)
         (list (tabulated-list-get-id) (current-column) (line-number-at-pos)))))
 
-(defun todo-write-page-of-row (place)
-  "Return the position of PLACE, a value of `todo-write-page-row'."
+(defun todo-write-page--of-row (place)
+  "Return the position of PLACE, a value of `todo-write-page--row'."
   (pcase place
     ('t (point-max))
     (`(,id ,column ,line)
@@ -191,40 +248,16 @@ the line counts."
        (point)))))
 
 (defun todo-write-page-find-row (id)
-  "Return the position of the row of ID in a tabulated list, or nil."
-  ;; Most rows have the very object, for which Emacs looks much faster.
-  (or (text-property-any (point-min) (point-max) 'tabulated-list-id id)
-      (save-excursion
-        (goto-char (point-min))
-        (while (not (or (eobp) (equal id (tabulated-list-get-id))))
-          (forward-line))
-        (unless (eobp) (point)))))
+  "Return the position of the row of ID in a table, or nil."
+  (save-excursion
+    (goto-char (point-min))
+    (while (not (or (eobp) (equal id (tabulated-list-get-id))))
+      (forward-line))
+    (unless (eobp) (point))))
 
-(defun todo-write-page-column-width (name entries index)
-  "Return the width of the column NAME, number INDEX in ENTRIES of a list."
-  (apply #'max (length name)
-         (mapcar (lambda (entry) (string-width (aref (cadr entry) index))) entries)))
-
-(defmacro todo-write-page-with-new-text (&rest body)
-  "Replace the text of this buffer by what BODY inserts; keep point on its line.
-The windows that show it stay at their lines, too."
-  (declare (indent 0) (debug t))
-  `(let ((inhibit-read-only t))
-     (todo-write-page-keep #'todo-write-page--line #'todo-write-page--of-line
-                           (lambda () (erase-buffer) ,@body))
-     (set-buffer-modified-p nil)))
-
-(defun todo-write-page-pop-to (name mode thread &optional action)
-  "Display the buffer NAME in MODE for THREAD; return it.
-ACTION is passed to `pop-to-buffer'."
-  ;; It signals for what is no key, before a buffer has it.
-  (when thread
-    (todo-write-summary thread))
-  (pop-to-buffer (get-buffer-create name) action)
-  (unless (derived-mode-p mode)
-    (funcall mode))
-  (setq todo-write-view-thread thread)
-  (current-buffer))
+(defun todo-write-page-id-here (what)
+  "Return the id of the row at point; signal a `user-error' if no WHAT is there."
+  (or (tabulated-list-get-id) (user-error "No %s here" what)))
 
 (provide 'todo-write-page)
 ;;; todo-write-page.el ends here

@@ -116,7 +116,7 @@ For `todo-write-events-functions'."
   (if-let* ((buffer (get-buffer todo-write-review--buffer)))
       (when (and (eq what 'change)
                  (equal thread (buffer-local-value 'todo-write-view-thread buffer)))
-        (todo-write-events-soon 0.1 #'todo-write-review--count))
+        (todo-write-later #'todo-write-review--count))
     ;; Buffers may be killed without running their hooks.
     (todo-write-review--stop)))
 

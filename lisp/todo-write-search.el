@@ -38,15 +38,20 @@
 (defvar-local todo-write-search--text nil
   "The words of this search.")
 
+(defvar-local todo-write-search--places nil
+  "The places found.")
+
 (define-derived-mode todo-write-search-mode tabulated-list-mode "Plan search"
   "Major mode of the list of places in plans that have some words.
 
 \\{todo-write-search-mode-map}"
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page-set-up-list #'todo-write-search--revert))
-
-(define-key todo-write-search-mode-map [mouse-1] #'todo-write-page-click)
+  (todo-write-page-set-up-table
+   #'todo-write-search--table
+   (lambda ()
+     (todo-write-search--show-places
+      (todo-write-search--find todo-write-search--text todo-write-view-thread)))))
 
 (todo-write-menu-define 'todo-write-search-mode todo-write-search-mode-map "Search"
   `(("Place"
@@ -108,38 +113,30 @@ Signal a `user-error' if TEXT is blank or nothing is found."
     (goto-char (point-min))
     (current-buffer)))
 
-(defun todo-write-search--revert (&rest _)
-  "Search again."
-  (todo-write-menu-require 'todo-write-search-mode)
-  (todo-write-search--show-places
-   (todo-write-search--find todo-write-search--text todo-write-view-thread)))
-
 ;;; Display
 
 (defun todo-write-search--show-places (places)
-  "Show PLACES, and say how many they are in the mode line."
-  (let ((regexp (regexp-opt (split-string todo-write-search--text)))
-        (turns (when todo-write-view-thread
-                 (let ((all (todo-write-turns-all todo-write-view-thread)))
-                   (and (seq-some #'todo-write-turns-name all) all)))))
-    (setq tabulated-list-entries
+  "Show PLACES in this buffer."
+  (setq todo-write-search--places places)
+  (funcall todo-write-events-draw))
+
+(defun todo-write-search--table ()
+  "Return the places, as for `todo-write-page-set-up-table'."
+  (let* ((places todo-write-search--places)
+         (regexp (regexp-opt (split-string todo-write-search--text)))
+         (all (and todo-write-view-thread (todo-write-turns-all todo-write-view-thread)))
+         (turns (and (seq-some #'todo-write-turns-name all) all))
+         (titles (mapcar (lambda (place) (string-width (plist-get place :title))) places)))
+    (list `(("Age" 6 ,(lambda (entry other)
+                        (> (plist-get (car entry) :timestamp)
+                           (plist-get (car other) :timestamp))))
+            ,@(unless todo-write-view-thread
+                `(("Plan" ,(min 30 (apply #'max 4 titles)) t)))
+            ,@(and turns '(("Prompt" 24 t)))
+            ("What" 7 t) ("Text" 0))
           (mapcar (lambda (place) (todo-write-search--entry place regexp turns)) places)
-          tabulated-list-format
-          (vconcat `(("Age" 6 ,(lambda (entry other)
-                                 (> (plist-get (car entry) :timestamp)
-                                    (plist-get (car other) :timestamp)))))
-                   (unless todo-write-view-thread
-                     `(("Plan" ,(min 30 (todo-write-page-column-width
-                                         "Plan" tabulated-list-entries 1))
-                        t)))
-                   (when turns '(("Prompt" 24 t)))
-                   '(("What" 7 t) ("Text" 0)))
-          mode-line-process
           (format ": %s%s" (todo-write-text-count (length places) "place")
-                  (if (< (length places) todo-write-search--limit) "" ", the newest")))
-    (tabulated-list-init-header)
-    (todo-write-page-keep #'todo-write-page-row #'todo-write-page-of-row
-                          #'tabulated-list-print)))
+                  (if (< (length places) todo-write-search--limit) "" ", the newest")))))
 
 (defun todo-write-search--entry (place regexp turns)
   "Return the entry of PLACE; what REGEXP matches is highlighted.
@@ -223,14 +220,10 @@ if that is not known, either."
       t)
      ((and turn (not (stringp part))) (todo-write-view-move-goto-turn turn)))))
 
-(defun todo-write-search--place ()
-  "Return the place at point, or signal a `user-error'."
-  (or (tabulated-list-get-id) (user-error "No place here")))
-
 (defun todo-write-search-goto ()
   "Go to the place at point, in its plan."
   (interactive nil todo-write-search-mode)
-  (todo-write-search--show (todo-write-search--place) t))
+  (todo-write-search--show (todo-write-page-id-here "place") t))
 
 (defun todo-write-search-next (&optional count)
   "Move COUNT places on, by default one, and show that in its plan beside."
@@ -240,7 +233,7 @@ if that is not known, either."
     (unless (and (tabulated-list-get-id) (/= start (point)))
       (goto-char start)
       (user-error "No more places")))
-  (todo-write-search--show (todo-write-search--place) nil))
+  (todo-write-search--show (todo-write-page-id-here "place") nil))
 
 (defun todo-write-search-previous (&optional count)
   "Move COUNT places back, by default one, and show that in its plan beside."

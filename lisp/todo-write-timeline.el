@@ -125,7 +125,6 @@ SPAN is the time span of all rows."
   (todo-write-menu-begin-mode)
   (todo-write-page-set-up #'todo-write-timeline--draw))
 
-(define-key todo-write-timeline-mode-map [mouse-1] #'todo-write-page-click)
 (define-key todo-write-timeline-mode-map "n" #'next-line)
 (define-key todo-write-timeline-mode-map "p" #'previous-line)
 
@@ -138,7 +137,7 @@ SPAN is the time span of all rows."
 
 (defun todo-write-timeline--draw (&rest _)
   "Draw the timeline."
-  (setq todo-write-page-width (todo-write-page-fitting-width))
+  (todo-write-page-drawn)
   (let* ((rows (todo-write-timeline--rows todo-write-view-thread))
          (width (max 40 todo-write-page-width))
          (label (max 12 (min (/ width 3)

@@ -41,32 +41,23 @@ The highlight ends when the times are updated next.")
 
 ;;; The whole buffer
 
-(defvar-local todo-write-view-draw--look nil
-  "The width and scale that the pieces were drawn for.")
+(defvar-local todo-write-view-draw--pieces nil
+  "What the buffer shows, as from `todo-write-view-rows-read', or nil for nothing.")
 
-(defun todo-write-view-draw--draw (outcome)
-  "Draw the whole buffer from the store.
-OUTCOME, if non-nil, is of the change that was made since the last time."
+(defvar-local todo-write-view-draw--flashes nil
+  "The rows that flash, as (END . IDS): until END, in seconds since the epoch.")
+
+(defun todo-write-view-draw--draw ()
+  "Draw the whole buffer from the store."
   (todo-write-view-rows-set-scale)
-  (setq todo-write-page-width (todo-write-page-fitting-width))
-  (let* ((look (list todo-write-page-width todo-write-row-scale))
-         (old (and (equal look todo-write-view-draw--look) todo-write-view-rows-pieces))
-         (before (plist-get todo-write-view-rows-summary :revision))
-         (summary (and todo-write-view-thread (todo-write-summary todo-write-view-thread)))
-         ;; Another function may have written meanwhile.
-         (changes (and before outcome
-                       (= (plist-get outcome :revision) (plist-get summary :revision) (1+ before))
-                       (plist-get (plist-get outcome :changes) :changes)))
-         (new (todo-write-view-rows-read summary changes)))
-    (when changes
-      ;; See `todo-write-view-draw--place-flashes'.
-      (setq todo-write-view-rows-flash-ticks (1+ (ceiling todo-write-flash-seconds))
-            todo-write-view-rows-flashing
-            (and (> todo-write-flash-seconds 0) (get-buffer-window nil t) changes)))
-    (setq todo-write-view-rows-pieces nil
-          todo-write-view-draw--look look)
+  (todo-write-page-drawn)
+  (let ((before (plist-get todo-write-view-rows-summary :revision))
+        (old todo-write-view-draw--pieces)
+        (new (todo-write-view-rows-read)))
+    (setq todo-write-view-draw--pieces nil)
     (todo-write-view-draw--show new old)
-    (setq todo-write-view-rows-pieces new)))
+    (setq todo-write-view-draw--pieces new)
+    (todo-write-view-draw--flash (and old before))))
 
 (defun todo-write-view-draw--show (new old)
   "Draw NEW in place of OLD, both pieces; the same text stays where it is."
@@ -75,45 +66,45 @@ OUTCOME, if non-nil, is of the change that was made since the last time."
   (goto-char (point-min))
   (clrhash todo-write-place-rows)
   (while (or new old)
-    (let* ((start (point))
-           (piece (car new))
-           (was (car old))
-           (again (equal (car was) (car piece))))
-      (if (not (or again (null was) (assoc (car was) new)))
-          (delete-char (nth 2 (pop old)))
-        (if (and again (todo-write-view-draw--same-p (cadr was) (cadr piece)))
-            (forward-char (nth 2 was))
+    (pcase-let* ((start (point))
+                 (`(,id . ,text) (car new))
+                 (`(,old-id . ,old-text) (car old))
+                 (again (equal id old-id)))
+      (if (not (or again (null old) (assoc old-id new)))
+          (progn (delete-char (length old-text))
+                 (pop old))
+        (if (and again (or (eq text old-text) (equal-including-properties text old-text)))
+            (forward-char (length text))
           ;; In this order, markers at the end of the old text stay there.
-          (apply (cadr piece))
+          (insert text)
           (when again
-            (delete-char (nth 2 was))))
-        (setcdr (cdr piece) (list (- (point) start)))
-        (pcase (car piece)
-          ('header (setq todo-write-place-header-length (- (point) start 1)))
+            (delete-char (length old-text))))
+        (pcase id
+          ('header (setq todo-write-place-header-length (1- (length text))))
           ('footer (setq todo-write-place-footer start))
-          ((and (pred stringp) id) (puthash id start todo-write-place-rows)))
+          ((pred stringp) (puthash id start todo-write-place-rows)))
         (pop new)
         (when again
           (pop old))))))
 
-(defun todo-write-view-draw--same-p (a b)
-  "Return non-nil if the calls A and B insert the same text and properties."
-  (and (equal a b)
-       (or (not (eq (car a) #'insert)) (equal-including-properties (cadr a) (cadr b)))))
-
-(defun todo-write-view-draw--place-flashes ()
-  "Highlight the rows that flash, and no others."
-  (let ((spare todo-write-view-rows-flashes))
-    (cl-loop for change across (or todo-write-view-rows-flashing [])
-             for start = (todo-write-place-start (plist-get change :itemId))
-             when start
-             do (goto-char start)
-             (move-overlay (or (pop spare) (let ((overlay (make-overlay 1 1)))
-                                             (overlay-put overlay 'face 'todo-write-flash)
-                                             (push overlay todo-write-view-rows-flashes)
-                                             overlay))
-                           start (line-beginning-position 2)))
-    (mapc #'delete-overlay spare)))
+(defun todo-write-view-draw--flash (before)
+  "Highlight for a moment the rows that changed since the revision BEFORE, or nil."
+  (let ((now (plist-get todo-write-view-rows-summary :revision)))
+    (when (and before now (> now before 0) (> todo-write-flash-seconds 0))
+      (setq todo-write-view-draw--flashes
+            (cons (+ (float-time) todo-write-flash-seconds)
+                  (seq-map (lambda (change) (plist-get change :itemId))
+                           (plist-get (todo-write-changes-between todo-write-view-thread before now)
+                                      :changes)))))
+    (remove-overlays nil nil 'todo-write-flash t)
+    (if (< (or (car todo-write-view-draw--flashes) 0) (float-time))
+        (setq todo-write-view-draw--flashes nil)
+      (dolist (id (cdr todo-write-view-draw--flashes))
+        (when-let* ((start (todo-write-place-start id))
+                    (overlay (make-overlay start (save-excursion (goto-char start)
+                                                                 (line-beginning-position 2)))))
+          (overlay-put overlay 'face 'todo-write-flash)
+          (overlay-put overlay 'todo-write-flash t))))))
 
 ;;; Folds
 
@@ -148,13 +139,12 @@ OUTCOME, if non-nil, is of the change that was made since the last time."
 (defvar todo-write-view-draw--drawing nil
   "The buffers that are being drawn.")
 
-(defun todo-write-view-draw--keep-places (draw)
-  "Call DRAW, a function; keep point, mark and all windows in place.
-Windows that follow the task in progress go to it.  If the current buffer
-is being drawn already, draw all of it again soon instead."
+(defun todo-write-view-draw-all ()
+  "Draw this buffer; keep point, mark and all windows in place.
+Windows that follow the task in progress go to it."
   (if (memq (current-buffer) todo-write-view-draw--drawing)
       ;; A call of the module runs timers and filters while it waits for a file.
-      (todo-write-events-soon 0 #'todo-write-view-draw--again (current-buffer))
+      (todo-write-later (current-buffer))
     (save-restriction
       ;; Rows outside a narrowed region change, too.
       (widen)
@@ -164,104 +154,45 @@ is being drawn already, draw all of it again soon instead."
              (following (and todo-write-view-follow
                              (seq-filter #'todo-write-place-following-p windows)))
              (todo-write-story-read (todo-write-place-entries windows))
-             ;; Point of a window is in the turn that ran, or something in it was opened.
-             (ran (and todo-write-view-rows-ran (cons 'turn todo-write-view-rows-ran)))
-             (todo-write-view-rows-in-use
-              (and ran
-                   (or (seq-some (lambda (window)
-                                   (equal ran (get-text-property (window-point window)
-                                                                 'todo-write-part)))
-                                 windows)
-                       (member ran todo-write-view-rows-earlier)
-                       (member (cons 'files ran) todo-write-view-rows-whole)
-                       (seq-some (lambda (key) (todo-write-place-entry ran key))
-                                 todo-write-view-rows-whole))))
+             (todo-write-view-rows-in-use (todo-write-view-draw--in-use-p windows))
              (inhibit-read-only t)
              ;; A row that is half drawn cannot be redrawn.
              (inhibit-quit t)
              (inhibit-modification-hooks t))
         (todo-write-page-keep #'todo-write-place-at #'todo-write-place-position
                               (lambda ()
-                                (funcall draw)
-                                (todo-write-view-draw--update-folds windows)
-                                (todo-write-view-draw--place-flashes)))
+                                (todo-write-view-draw--draw)
+                                (todo-write-view-draw--update-folds windows)))
         (restore-buffer-modified-p nil)
         (dolist (window windows)
           (if (memq window following)
               (todo-write-place-follow window (todo-write-view-rows-current-id))
             ;; Drawing may move point to where it was noted.
-            (todo-write-place-stay window)))))))
+            (todo-write-place-stay window)))))
+    ;; Times run, and flashes end.
+    (when (or todo-write-view-draw--flashes
+              (and (todo-write-view-rows-current-id) (not (todo-write-view-rows-paused-p)))
+              (and todo-write-view-thread (todo-write-activity todo-write-view-thread)))
+      (todo-write-later (current-buffer) 1))))
 
-(defun todo-write-view-draw--again (buffer)
-  "Draw BUFFER, if it still shows a plan."
-  (when (memq buffer (todo-write-view-draw-live-buffers))
-    (with-current-buffer buffer
-      (todo-write-view-draw-all))))
+(defun todo-write-view-draw--in-use-p (windows)
+  "Return non-nil if the user reads the turn that ran in one of WINDOWS.
+Then point is in it, or something in it was opened."
+  (when-let* ((ran (and todo-write-view-rows-ran (cons 'turn todo-write-view-rows-ran))))
+    (or (seq-some (lambda (window)
+                    (equal ran (get-text-property (window-point window) 'todo-write-part)))
+                  windows)
+        (member ran todo-write-view-rows-earlier)
+        (member (cons 'files ran) todo-write-view-rows-whole)
+        (seq-some (lambda (key) (todo-write-place-entry ran key))
+                  todo-write-view-rows-whole))))
 
-;;; Buffers and their timer
-
-(defvar todo-write-view-draw-buffers nil
-  "The buffers in `todo-write-view-mode'.")
+;;; Buffers
 
 (defun todo-write-view-draw-live-buffers ()
-  "Return the buffers in `todo-write-view-mode'."
-  ;; Temporary buffers are killed without running their hooks.
-  (unless (cl-every #'buffer-live-p todo-write-view-draw-buffers)
-    (setq todo-write-view-draw-buffers (seq-filter #'buffer-live-p todo-write-view-draw-buffers)))
-  todo-write-view-draw-buffers)
-
-(defmacro todo-write-view-draw-in-buffers (condition &rest body)
-  "Run BODY in each buffer in which CONDITION, a form, returns non-nil."
-  (declare (indent 1) (debug t))
-  (let ((buffer (make-symbol "buffer")))
-    ;; A closure would be garbage of each write.
-    `(dolist (,buffer (todo-write-view-draw-live-buffers))
-       (with-current-buffer ,buffer
-         (when ,condition
-           ,@body)))))
-
-(defun todo-write-view-draw-all (&optional outcome)
-  "Draw the whole buffer; OUTCOME is as in `todo-write-view-draw--draw'."
-  (todo-write-view-draw--keep-places (lambda () (todo-write-view-draw--draw outcome)))
-  (todo-write-view-draw-set-timer))
-
-(defun todo-write-view-draw-fit ()
-  "Fold for the heights of the windows."
-  (todo-write-view-draw--keep-places #'ignore)
-  (todo-write-view-draw-set-timer))
-
-(defvar todo-write-view-draw--timer nil
-  "Timer that updates times and ends flashes, or nil.")
-
-(defun todo-write-view-draw--ticking-p (buffer)
-  "Return non-nil while rows flash in BUFFER, or a time runs in a visible window."
-  (with-current-buffer buffer
-    (or todo-write-view-rows-flashing
-        (and (or (and (todo-write-view-rows-current-id) (not (todo-write-view-rows-paused-p)))
-                 (and todo-write-view-thread (todo-write-activity todo-write-view-thread)))
-             (get-buffer-window nil 0)))))
-
-(defun todo-write-view-draw-set-timer ()
-  "Run the timer if a buffer needs it, else stop it."
-  (if (cl-some #'todo-write-view-draw--ticking-p (todo-write-view-draw-live-buffers))
-      (unless todo-write-view-draw--timer
-        (setq todo-write-view-draw--timer (run-at-time 1 1 #'todo-write-view-draw--tick)))
-    (when todo-write-view-draw--timer
-      (cancel-timer todo-write-view-draw--timer)
-      (setq todo-write-view-draw--timer nil))))
-
-(defun todo-write-view-draw--tick ()
-  "Draw the times that run, and end expired flashes."
-  (todo-write-events-apply-each #'todo-write-view-draw--tick-in (todo-write-view-draw-live-buffers))
-  (todo-write-view-draw-set-timer))
-
-(defun todo-write-view-draw--tick-in (buffer)
-  "Draw the times that run in BUFFER, and end its flashes if they expired."
-  (when (todo-write-view-draw--ticking-p buffer)
-    (with-current-buffer buffer
-      (when (and todo-write-view-rows-flashing (= 0 (cl-decf todo-write-view-rows-flash-ticks)))
-        (setq todo-write-view-rows-flashing nil))
-      (todo-write-view-draw-all))))
+  "Return the buffers that show plans."
+  (seq-filter (lambda (buffer) (buffer-local-value 'todo-write-place-rows buffer))
+              (buffer-list)))
 
 (provide 'todo-write-view-draw)
 ;;; todo-write-view-draw.el ends here

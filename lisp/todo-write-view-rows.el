@@ -78,15 +78,6 @@ what was not reviewed.")
 (defvar-local todo-write-view-rows-host nil
   "Text that names the machine of the agent, or nil for this one.")
 
-(defvar-local todo-write-view-rows-flashing nil
-  "The changes whose rows flash, a vector, or nil.")
-
-(defvar-local todo-write-view-rows-flashes nil
-  "The overlays on rows that flash, and deleted ones for later use.")
-
-(defvar-local todo-write-view-rows-flash-ticks nil
-  "Number of ticks of the timer until the flash ends.")
-
 (defvar-local todo-write-view-rows-children nil
   "Alist of item ids and the keys of their subagents' threads.
 The id nil has the threads without a row in this buffer.")
@@ -113,41 +104,39 @@ The id nil has the threads without a row in this buffer.")
 
 ;;; Pieces
 
-(defvar-local todo-write-view-rows-pieces nil
-  "The pieces that the buffer shows, or nil while it is drawn.
-Each is a list (ID CALL LENGTH).  ID is that of a task for its row, a list
-of it for what is below the row, `header' or `footer'.  CALL is a function
-and its arguments, which inserts LENGTH characters, always the same.")
+(defvar-local todo-write-view-rows--texts nil
+  "Hash table of the texts of rows and what they were made of.")
 
-(defun todo-write-view-rows--help (_window buffer position)
-  "Return the full text of the row at POSITION of BUFFER."
-  (with-current-buffer buffer
-    (pcase (assoc (get-text-property position 'todo-write-id) todo-write-view-rows-pieces)
-      (`(,_ (,_ ,item . ,_) . ,_)
-       (todo-write-text-help (todo-write-row-text item (todo-write-row-kind item)))))))
+(defun todo-write-view-rows-forget-texts ()
+  "Make all texts of rows again, as when shapes may look different."
+  (setq todo-write-view-rows--texts nil))
 
-(defun todo-write-view-rows-read (summary changes)
+(defun todo-write-view-rows-read ()
   "Read from the store what the buffer shows, and return it as pieces.
-SUMMARY is that of the thread, and CHANGES are those of its newest
-revision, or nil if they are not at hand."
-  (let ((thread todo-write-view-thread))
+They are a list of (ID . TEXT), where ID is that of a task for its row, a
+list of it for what is below the row, `header' or `footer'."
+  (let* ((thread todo-write-view-thread)
+         (summary (and thread (todo-write-summary thread))))
     (setq todo-write-view-rows-summary summary
           todo-write-view-rows-children (and thread (todo-write-children-by-item thread)))
     (todo-write-view-rows--read-work)
     (todo-write-view-rows--read-lists)
     (let* ((items (and thread (todo-write-items thread)))
-           (rows (mapcan (lambda (item) (todo-write-view-rows--row item items))
-                         (todo-write-view-rows--with-ghosts items changes))))
-      `(,(todo-write-view-rows--header) ,@rows (footer (insert ,(todo-write-view-rows--footer)))))))
+           (texts (make-hash-table :test #'equal))
+           (rows (mapcan (lambda (item) (todo-write-view-rows--row item items texts))
+                         (todo-write-view-rows--with-ghosts items))))
+      (setq todo-write-view-rows--texts texts)
+      `((header . ,(todo-write-view-rows--header))
+        ,@rows
+        (footer . ,(todo-write-view-rows--footer))))))
 
-(defun todo-write-view-rows--with-ghosts (items changes)
+(defun todo-write-view-rows--with-ghosts (items)
   "Return ITEMS and, where they were, the unfinished tasks that were dropped last.
-Tasks that were completed or that the agent cancelled leave no ghost.
-CHANGES is as in `todo-write-view-rows-read'."
+Tasks that were completed or that the agent cancelled leave no ghost."
   (let ((rows (append items nil))
         (gone 0))
     (setq todo-write-view-rows-ghosts nil)
-    (dolist (change (todo-write-view-rows--removed changes))
+    (dolist (change (todo-write-view-rows--removed))
       (let ((item (plist-get change :previousItem)))
         (if (or (plist-get change :cancelled) (equal (plist-get item :status) "completed"))
             (cl-incf gone)
@@ -156,9 +145,8 @@ CHANGES is as in `todo-write-view-rows-read'."
                              rows)))))
     rows))
 
-(defun todo-write-view-rows--removed (changes)
-  "Return the changes of the newest revision that removed tasks, in list order.
-CHANGES is as in `todo-write-view-rows-read'."
+(defun todo-write-view-rows--removed ()
+  "Return the changes of the newest revision that removed tasks, in list order."
   (let* ((thread todo-write-view-thread)
          (revision (or (plist-get todo-write-view-rows-summary :revision) 0))
          (key (cons thread revision)))
@@ -170,36 +158,41 @@ CHANGES is as in `todo-write-view-rows-read'."
                     (seq-sort-by
                      (lambda (change) (plist-get change :previousPosition)) #'<
                      (seq-filter (lambda (change) (equal (plist-get change :type) "removed"))
-                                 (or changes
-                                     (plist-get (todo-write-changes-between
-                                                 thread (1- revision) revision)
-                                                :changes)))))))
+                                 (plist-get (todo-write-changes-between
+                                             thread (1- revision) revision)
+                                            :changes))))))
       (cdr todo-write-view-rows--removed))))
 
-(defun todo-write-view-rows--row (item items)
-  "Return the piece of the row of ITEM, one of ITEMS or a ghost, and that below it."
+(defun todo-write-view-rows--row (item items texts)
+  "Return the pieces of ITEM, one of ITEMS or a ghost: its row, and what is below.
+The text of the row is also kept in TEXTS."
   (let* ((id (plist-get item :id))
          (ghost (member id todo-write-view-rows-ghosts))
+         (made-of `(,item ,(if ghost 'removed (todo-write-row-kind item (todo-write-view-rows-paused-p)))
+                    ,todo-write-page-width ,todo-write-row-scale
+                    ,@(unless ghost
+                        (list (todo-write-plan-spent todo-write-view-thread id)
+                              (or (and (equal id (todo-write-view-rows-current-id))
+                                       (todo-write-hands-note todo-write-view-thread))
+                                  (todo-write-row-note item items todo-write-view-rows-summary))
+                              (cdr (assoc id todo-write-view-rows--row-work))
+                              (member (list id) todo-write-view-rows--row-work)))))
+         (text (or (and todo-write-view-rows--texts (gethash made-of todo-write-view-rows--texts))
+                   (apply #'todo-write-view-rows--row-text made-of)))
          (below (todo-write-view-rows--below id item)))
-    `((,id (todo-write-view-rows--insert-row
-            ,item ,(if ghost 'removed (todo-write-row-kind item (todo-write-view-rows-paused-p)))
-            ,@(unless ghost
-                (list (todo-write-plan-spent todo-write-view-thread id)
-                      (or (and (equal id (todo-write-view-rows-current-id))
-                               (todo-write-hands-note todo-write-view-thread))
-                          (todo-write-row-note item items todo-write-view-rows-summary))
-                      (cdr (assoc id todo-write-view-rows--row-work))
-                      (member (list id) todo-write-view-rows--row-work)))))
-      ,@(and below `(((,id) (insert ,below)))))))
+    (puthash made-of text texts)
+    `((,id . ,text) ,@(and below `(((,id) . ,below))))))
 
-(defun todo-write-view-rows--insert-row (item kind &optional spent note work new)
-  "Insert the row of ITEM; NEW is non-nil if some of its lines were not reviewed.
-KIND, SPENT, NOTE and WORK are as in `todo-write-row-insert'."
-  (let ((start (point)))
-    (todo-write-row-insert item kind spent todo-write-page-width nil note work)
+(defun todo-write-view-rows--row-text (item kind width _scale &optional spent note work new)
+  "Return the row of ITEM; NEW is non-nil if some of its lines were not reviewed.
+KIND, WIDTH, SPENT, NOTE and WORK are as in `todo-write-row-insert'."
+  (todo-write-row-string
+    (todo-write-row-insert item kind spent width nil note work)
     (when new
-      (todo-write-row-mark-new start))
-    (todo-write-row-make-button start (point) 'todo-write-task #'todo-write-view-rows--help
+      (todo-write-row-mark-new (point-min)))
+    (todo-write-row-make-button (point-min) (point-max) 'todo-write-task
+                                (todo-write-text-help
+                                 (todo-write-text-plain (plist-get item :content)))
                                 'todo-write-id (plist-get item :id))))
 
 (defun todo-write-view-rows--below (id item)
@@ -219,40 +212,34 @@ KIND, SPENT, NOTE and WORK are as in `todo-write-row-insert'."
                   'todo-write-id id))))
 
 (defun todo-write-view-rows--header ()
-  "Return the piece of the header, and show the count in the mode line."
+  "Return the text of the header, and show the count in the mode line."
   (let* ((summary todo-write-view-rows-summary)
          (thread todo-write-view-thread)
+         (width todo-write-page-width)
+         (work todo-write-view-rows--work)
+         (agent (and thread (todo-write-view-rows--agent-line)))
+         (buffer (current-buffer))
          (count (and (not (memq (plist-get summary :state) '(nil empty)))
                      (todo-write-row-count summary))))
     (unless (equal count (cadr mode-line-process))
       (setq mode-line-process (and count (list " " count))))
-    `(header (todo-write-view-rows--insert-header
-              ,summary ,todo-write-view-rows--work
-              ,(and thread (todo-write-view-rows--agent-line))
-              ;; For a session without a title.
-              ,(and thread (null (plist-get summary :title)) (todo-write-plan-title thread))
-              ,(and (equal "*todo-write*" (buffer-name)) (todo-write-welcome-efrit))))))
-
-(defun todo-write-view-rows--insert-header (summary work agent title efrit)
-  "Insert the header for SUMMARY and WORK, what the AGENT does, and EFRIT above.
-TITLE is for a session without one.  AGENT and EFRIT may be nil."
-  (let ((width todo-write-page-width))
-    (when efrit
-      (insert efrit "\n"))
-    (todo-write-row-insert-header summary width nil work title)
-    (when-let* ((goal (plist-get summary :goal)))
-      (insert "\n" (todo-write-text-truncate
-                    (propertize (concat " " (todo-write-row-goal goal)) 'face 'todo-write-detail)
-                    width)))
-    (when agent
-      (insert "\n" (todo-write-text-truncate (concat " " agent) width)))
-    (when-let* ((refused (plist-get summary :refused)))
-      (insert "\n" (todo-write-text-truncate
-                    (propertize (concat " the last list was refused: "
-                                        (todo-write-text-line refused))
-                                'face 'todo-write-paused)
-                    width)))
-    (insert "\n")))
+    (cl-flet ((below (text face)
+                (insert "\n" (todo-write-text-truncate
+                              (concat " " (if face (propertize text 'face face) text)) width))))
+      (todo-write-row-string
+        (when (equal "*todo-write*" (buffer-name buffer))
+          (insert (todo-write-welcome-efrit) "\n"))
+        (todo-write-row-insert-header
+         summary width nil work
+         (and thread (null (plist-get summary :title)) (todo-write-plan-title thread)))
+        (when-let* ((goal (plist-get summary :goal)))
+          (below (todo-write-row-goal goal) 'todo-write-detail))
+        (when agent
+          (below agent nil))
+        (when-let* ((refused (plist-get summary :refused)))
+          (below (concat "the last list was refused: " (todo-write-text-line refused))
+                 'todo-write-paused))
+        (insert "\n")))))
 
 (defun todo-write-view-rows--agent-line ()
   "Return what the agent does, since when, and what it said last, or nil."

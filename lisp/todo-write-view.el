@@ -59,7 +59,6 @@ It is *todo-write* where *efrit-todos* is Efrit's; see `todo-write-view-rename'.
   (let ((map (make-sparse-keymap)))
     (define-key map "n" #'todo-write-view-next)
     (define-key map "p" #'todo-write-view-previous)
-    (define-key map [mouse-1] #'todo-write-page-click)
     (define-key map [remap undo] #'todo-write-edit-undo)
     map)
   "Keymap of `todo-write-view-mode'.")
@@ -100,7 +99,7 @@ and \\[todo-write-menu] shows all keys.
 \\{todo-write-view-mode-map}"
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page-set-up #'todo-write-view-refresh #'todo-write-view--fit)
+  (todo-write-page-set-up #'todo-write-view-draw-all #'todo-write-view-refresh)
   (todo-write-place-set-up)
   ;; Lines are short: finding their ends is faster than a cache of them.
   (setq-local cache-long-scans nil
@@ -117,14 +116,11 @@ and \\[todo-write-menu] shows all keys.
                 (lambda (text)
                   (remove-text-properties 0 (length text) '(display nil) text)
                   text))
-  (cl-pushnew (current-buffer) todo-write-view-draw-buffers)
   (add-hook 'todo-write-events-functions #'todo-write-view--on-event)
   (add-hook 'after-load-functions #'todo-write-view-rename)
   (todo-write-hands-watch 'view t)
-  ;; Deleting the narrowest window changes the size of no other one.
-  (add-hook 'window-configuration-change-hook #'todo-write-view--fit nil t)
   (dolist (hook '(text-scale-mode-hook display-line-numbers-mode-hook buffer-face-mode-hook))
-    (add-hook hook (lambda () (when (get-buffer-window nil t) (todo-write-view-draw-all))) nil t))
+    (add-hook hook (lambda () (todo-write-later (current-buffer))) nil t))
   (add-hook 'isearch-update-post-hook
             (lambda ()
               ;; At the start of the fold, point may be where the search began.
@@ -135,82 +131,38 @@ and \\[todo-write-menu] shows all keys.
   (add-hook 'isearch-mode-end-hook #'todo-write-view-move-open-found nil t)
   (add-hook 'occur-mode-find-occurrence-hook #'todo-write-view-move-unfold-here nil t)
   (add-hook 'imenu-after-jump-hook #'todo-write-view-move-unfold-here nil t)
-  (add-hook 'kill-buffer-hook #'todo-write-view--stop-following nil t)
-  (add-hook 'change-major-mode-hook #'todo-write-view--stop-following nil t))
+  (dolist (hook '(kill-buffer-hook change-major-mode-hook))
+    (add-hook hook #'todo-write-view--stop nil t)))
+
+(defun todo-write-view--stop ()
+  "Follow no plans if no other buffer shows one."
+  (unless (remq (current-buffer) (todo-write-view-draw-live-buffers))
+    (remove-hook 'todo-write-events-functions #'todo-write-view--on-event)
+    (remove-hook 'after-load-functions #'todo-write-view-rename)
+    (todo-write-hands-watch 'view nil)))
 
 ;; A clone would have the rows of this buffer, not its own.
 (put 'todo-write-view-mode 'no-clone t)
 
 (put 'todo-write-view-mode 'no-clone-indirect t)
 
-;;; Following the store
-
-(defun todo-write-view--stop-following ()
-  "Stop following the store with the current buffer."
-  (setq todo-write-view-draw-buffers (delq (current-buffer) todo-write-view-draw-buffers))
-  (mapc #'delete-overlay todo-write-view-rows-flashes)
-  (unless (todo-write-view-draw-live-buffers)
-    (remove-hook 'todo-write-events-functions #'todo-write-view--on-event)
-    (remove-hook 'after-load-functions #'todo-write-view-rename)
-    (todo-write-hands-watch 'view nil)
-    (cancel-function-timers #'todo-write-redraw))
-  (todo-write-view-draw-set-timer))
-
-(defvar-local todo-write-view--marked nil
-  "Non-nil if the plan changed since the current buffer was drawn.")
-
 (defun todo-write-view--on-event (thread what data)
   "Draw what the event WHAT of THREAD with DATA affects.
 For `todo-write-events-functions'."
-  (pcase what
-    ('change
-     ;; A changed list, of which DATA is the outcome, is drawn at once.  What no
-     ;; window shows is drawn when one does.
-     (let ((parents (todo-write-children-ancestors thread)))
-       (todo-write-view-draw-in-buffers
-           (progn
-             ;; A buffer without a thread adopts one, unless that is a subagent's.
-             (unless (or todo-write-view-thread (null data) parents)
-               (setq todo-write-view-thread thread))
-             (or (equal todo-write-view-thread thread) (assoc todo-write-view-thread parents)))
-         (setq todo-write-view--marked t)
-         (cond ((not (get-buffer-window nil t)))
-               ((and data (equal todo-write-view-thread thread))
-                (setq todo-write-view--marked nil)
-                (todo-write-view-draw-all data))
-               (t (todo-write-events-soon 0.1 #'todo-write-redraw))))))
-    ('forgotten
-     (todo-write-view-draw-in-buffers (or (equal todo-write-view-thread thread)
-                                          (seq-some (lambda (entry) (member thread (cdr entry)))
-                                                    todo-write-view-rows-children))
-       (if (equal todo-write-view-thread thread)
-           ;; Without a thread, the buffer adopts the next plan.
-           (todo-write-view--show-thread nil)
-         (todo-write-view-draw-all))))))
-
-(defun todo-write-view--draw-marked ()
-  "Draw what changed in the current buffer, if anything did."
-  (when (cl-shiftf todo-write-view--marked nil)
-    (todo-write-view-draw-all)))
-
-(defun todo-write-redraw ()
-  "Draw now the plans that changed and that a window shows."
-  (todo-write-view-draw-in-buffers (get-buffer-window nil t)
-    (todo-write-view--draw-marked)))
-
-;;; Time and width
-
-(defun todo-write-view--fit (&optional window)
-  "Draw the buffer of WINDOW, by default the selected one, if it does not fit.
-This runs with any buffer current when a window begins to show the buffer
-or changes its size."
-  (with-current-buffer (window-buffer window)
-    (cond ((not (eql todo-write-page-width (todo-write-page-fitting-width)))
-           (setq todo-write-view--marked nil)
-           (todo-write-view-draw-all))
-          (todo-write-view--marked (todo-write-view--draw-marked))
-          ;; Folds depend on the height.
-          (t (todo-write-view-draw-fit)))))
+  (let ((parents (todo-write-children-ancestors thread)))
+    (dolist (buffer (todo-write-view-draw-live-buffers))
+      (with-current-buffer buffer
+        ;; A buffer without a thread adopts one, unless that is a subagent's.
+        (unless (or todo-write-view-thread (null data) parents)
+          (setq todo-write-view-thread thread))
+        (cond ((not (eq what 'forgotten))
+               (when (or (equal todo-write-view-thread thread)
+                         (assoc todo-write-view-thread parents))
+                 (todo-write-later buffer)))
+              ((equal todo-write-view-thread thread)
+               ;; Without a thread, the buffer adopts the next plan.
+               (todo-write-view--show-thread nil))
+              (t (todo-write-later buffer)))))))
 
 ;;; Showing
 
@@ -237,10 +189,10 @@ passed to `display-buffer'."
     (with-current-buffer buffer
       (unless (derived-mode-p 'todo-write-view-mode)
         (todo-write-view-mode))
-      (cond ((not (and todo-write-view-rows-pieces (equal thread todo-write-view-thread)))
+      (cond ((not (and todo-write-page-width (equal thread todo-write-view-thread)))
              (todo-write-view--show-thread thread))
             (window
-             (todo-write-view--fit window)
+             (todo-write-page-fit window)
              (when (and (not (memq window shown))
                         (todo-write-place-on-title-p window (todo-write-view-rows-current-id)))
                (todo-write-place-note window)))))
@@ -276,15 +228,13 @@ passed to `display-buffer'."
         (todo-write-place-follow window (todo-write-view-rows-current-id))
       (todo-write-place-note window))))
 
-(defun todo-write-view-refresh (&rest _)
+(defun todo-write-view-refresh ()
   "Draw the whole buffer again, with what another Emacs changed.
 It is for `revert-buffer'."
   (when todo-write-view-thread
     (todo-write-core-call todo-write-dyn--refresh todo-write-view-thread))
   (todo-write-text-forget-shapes)
-  ;; Folds contain shapes, too.
-  (todo-write-fold-clear)
-  (setq todo-write-view-rows-pieces nil)
+  (todo-write-view-rows-forget-texts)
   (todo-write-view-draw-all))
 
 (provide 'todo-write-view)

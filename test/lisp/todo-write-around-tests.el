@@ -302,7 +302,7 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
                         (lambda () (todo-write-test-open "One"))
                         (lambda () (todo-write-pause "a"))
                         (lambda () (todo-write-observe "a" "TITLE" "T"))
-                        #'todo-write-view-draw--tick
+                        #'todo-write-view-draw-all
                         #'todo-write-view-refresh))
       (funcall step)
       (should-not (buffer-modified-p)))))

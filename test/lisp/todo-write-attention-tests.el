@@ -487,9 +487,9 @@ transitions, (KEY . STATE), newest first."
              nil (expand-file-name "s.jsonl" projects) nil 'silent)
             (todo-write-test-wait
              (lambda () (todo-write-core-call todo-write-dyn--hub-follows-p "claude:s")))
-            (todo-write-list--draw)
+            (progn (todo-write-list--on-change) (todo-write-redraw))
             (todo-write-show "a")
-            (todo-write-view-draw--tick)
+            (with-current-buffer todo-write-view-buffer-name (todo-write-view-draw-all))
             (todo-write-set-activity "a" 'waiting "Allow?")
             (redisplay t)
             (should-not accessed))
@@ -555,6 +555,7 @@ transitions, (KEY . STATE), newest first."
 
 (defun todo-write-attention-tests--mode-line ()
   "Return what the mode line shows, without the spinner."
+  (todo-write-redraw)
   (and todo-write-mode-line-string
        (replace-regexp-in-string "[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] " ""
                                  (string-trim (substring-no-properties

@@ -118,31 +118,25 @@
               (todo-write-list)
               (todo-write-agents-mode)
               (todo-write-test-wait
-               (lambda () (and (todo-write-follow-load-tests--ready-p files)
-                               (not (todo-write-test-planned-p #'todo-write-list--draw))
-                               (not (todo-write-test-planned-p #'todo-write-events--draw-now)))))
+               (lambda () (todo-write-follow-load-tests--ready-p files)))
               ;; Rows that began to work kept their places, since the overview is selected.
               (with-current-buffer "*todo-write-list*" (todo-write-list--print))
+              (todo-write-redraw)
+              (remove-hook 'todo-write-events-functions #'todo-write-test-draw)
               (dolist (file files)
                 (todo-write-follow-load-tests--append file 2))
-              ;; The pace keeps the drawing back until all have written.
-              (let* ((todo-write-events--pace 1000)
-                     (todo-write-events--drawn (float-time))
-                     (counts (todo-write-follow-load-tests--counting
-                                 '(todo-write-mode-line--update)
-                               ;; The spinner draws, too.
-                               (cl-letf (((symbol-function 'todo-write-activity--turn) #'ignore))
-                                 (todo-write-test-wait
-                                  (lambda ()
-                                    (cl-loop for n below 12
-                                             always (equal '("Bed 2")
-                                                           (todo-write-test-contents
-                                                            (format "claude:s%d" n))))))
-                                 (timer-event-handler
-                                  (todo-write-test-planned-p #'todo-write-events--draw-now))
-                                 (todo-write-test-wait
-                                  (lambda ()
-                                    (not (todo-write-test-planned-p #'todo-write-list--draw))))))))
+              (let ((counts (todo-write-follow-load-tests--counting
+                                '(todo-write-mode-line--update)
+                              ;; The spinner draws, too, and time.
+                              (cl-letf (((symbol-function 'todo-write-activity--turn) #'ignore)
+                                        ((symbol-function 'todo-write-events--wake) #'ignore))
+                                (todo-write-test-wait
+                                 (lambda ()
+                                   (cl-loop for n below 12
+                                            always (equal '("Bed 2")
+                                                          (todo-write-test-contents
+                                                           (format "claude:s%d" n)))))))
+                              (todo-write-redraw))))
                 (should (equal 1 (cdar counts))))
               (with-current-buffer "*todo-write-list*"
                 (let ((drawn (buffer-string)))

@@ -89,7 +89,7 @@ The row of t30 is open."
       ;; and let time pass.
       (todo-write-user-eval '(test-write 40) '(todo-write-edit "a" 'delete "t3")
                                '(todo-write-edit "a" 'add "First" 0)
-                               '(todo-write-view-draw--tick) t)
+                               '(with-current-buffer todo-write-view-buffer-name (todo-write-view-draw-all)) t)
       (should (equal (todo-write-frames--places) places))
       (should (todo-write-user-eval
                `(with-current-buffer todo-write-view-buffer-name
@@ -310,7 +310,7 @@ N is the number of the one that is selected then."
     (let ((text "while an agent works"))
       (cl-loop for letter across text for n from 1
                do (todo-write-user-type (string letter))
-               (todo-write-user-eval `(test-write ,(* 4 n)) '(todo-write-view-draw--tick) t))
+               (todo-write-user-eval `(test-write ,(* 4 n)) '(with-current-buffer todo-write-view-buffer-name (todo-write-view-draw-all)) t))
       (should (equal (todo-write-user-eval
                       '(list (buffer-name (window-buffer)) (eq test-window (selected-window))
                              (with-current-buffer "notes" (list (buffer-string) (point)))))
@@ -326,7 +326,7 @@ N is the number of the one that is selected then."
     (todo-write-user-type "\e:")
     (todo-write-user-type "(setq test-")
     (todo-write-user-eval '(test-write 20) '(todo-write-pause "a" "a moment")
-                             '(todo-write-resume "a") '(todo-write-view-draw--tick) t)
+                             '(todo-write-resume "a") '(with-current-buffer todo-write-view-buffer-name (todo-write-view-draw-all)) t)
     (should (equal '("(setq test-" nil)
                    (todo-write-user-eval
                     '(with-selected-window (active-minibuffer-window)

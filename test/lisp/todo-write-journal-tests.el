@@ -221,7 +221,7 @@
       (should (= 5 (count-lines (point-min) (point-max))))
       (while (timerp todo-write-kept--timer)
         (timer-event-handler todo-write-kept--timer))
-      (todo-write-list--draw)
+      (progn (todo-write-list--on-change) (todo-write-redraw))
       (should (= 12 (count-lines (point-min) (point-max)))))
     (should-not todo-write-kept--timer)))
 

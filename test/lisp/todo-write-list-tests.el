@@ -20,6 +20,11 @@
 (require 'todo-write-timeline)
 (require 'todo-write-visit)
 
+(defun todo-write-list-tests--draw ()
+  "Draw the overview as after a change."
+  (todo-write-list--on-change)
+  (todo-write-redraw))
+
 (defmacro todo-write-list-tests--with (&rest body)
   "Run BODY with an empty store and no overview."
   (declare (indent 0) (debug t))
@@ -222,7 +227,7 @@
 
 (defun todo-write-list-tests--states ()
   "Return the keys and states in the overview's buffer, in order."
-  (todo-write-list--draw)
+  (todo-write-list-tests--draw)
   (with-current-buffer "*todo-write-list*"
     (save-excursion
       (goto-char (point-min))
@@ -278,7 +283,7 @@ That is in milliseconds since the epoch."
     (dolist (key '("a" "b" "c"))
       (todo-write-test-write key '("One" "completed"))
       (todo-write-list-tests--report key nil 1))
-    (cl-flet ((rest () (todo-write-list--draw)
+    (cl-flet ((rest () (todo-write-list-tests--draw)
                 (save-excursion
                   (goto-char (point-max))
                   (forward-line -1)
@@ -331,11 +336,12 @@ That is in milliseconds since the epoch."
       (should-not (string-search "5 min" (todo-write-test-text)))
       (cl-letf (((symbol-function 'float-time)
                  (lambda (&optional time) (+ 300 (funcall now time)))))
-        (todo-write-list--draw))
+        (todo-write-list-tests--draw))
       (should (string-search "5 min" (todo-write-test-text)))
-      (should (timerp todo-write-list--timer))
+      (should (assq buffer todo-write-events--marked))
       (kill-buffer buffer)
-      (should-not todo-write-list--timer))))
+      (todo-write-redraw)
+      (should-not (assq buffer todo-write-events--marked)))))
 
 (ert-deftest todo-write-list-is-drawn-when-a-window-shows-it-again ()
   (todo-write-list-tests--with
@@ -343,7 +349,7 @@ That is in milliseconds since the epoch."
     (let ((buffer (current-buffer)))
       (switch-to-buffer "*scratch*")
       (todo-write-test-write "a" "One")
-      (todo-write-list--draw)
+      (todo-write-list-tests--draw)
       (switch-to-buffer buffer)
       (should-not (todo-write-page-find-row "a"))
       ;; As redisplay does.
@@ -361,7 +367,7 @@ That is in milliseconds since the epoch."
   (todo-write-list-tests--with
     (cl-flet ((name (key title)
                 (todo-write-observe key "TITLE" title)
-                (todo-write-list--draw)
+                (todo-write-list-tests--draw)
                 (todo-write-test-text)))
       (dolist (key '("claude:1234567890" "claude:abcdefghij"))
         (todo-write-test-write key '("Dig" "in_progress")))
@@ -414,7 +420,7 @@ That is in milliseconds since the epoch."
             (todo-write-set-activity "b" 'waiting)
             (todo-write-end-turn "a")
             (should (eq 'done (todo-write-agent-state (todo-write-agent "a"))))
-            (todo-write-list--draw)
+            (todo-write-list-tests--draw)
             (goto-char (todo-write-page-find-row "a"))
             (todo-write-test-press "o")
             (should (equal "chat a" (buffer-name (window-buffer))))

@@ -50,7 +50,7 @@
   (todo-write-log-tests--with-log
     (dotimes (n 50)
       (todo-write-observe "a" "MESSAGE" (format "Message %d" n)))
-    (todo-write-log--draw)
+    (revert-buffer)
     (let* ((window (get-buffer-window))
            (line (lambda (position)
                    (save-excursion (goto-char position)
@@ -73,7 +73,7 @@
     (todo-write-observe "a" "USAGE" '(:input 3 :output 5 :cacheRead 7 :cacheWrite 11 :model "m"))
     (todo-write-observe "a" "STATE_UPDATE" '(:mode "plan" :step 3 :deep (:x 1)))
     (todo-write-test-write "a" '("Sweep" "completed") "Dust")
-    (todo-write-log--draw)
+    (revert-buffer)
     (let ((text (buffer-substring-no-properties (point-min) (point-max))))
       (should (string-match-p "new 14, out 5, re-read 7" text))
       (should (string-match-p "mode: plan, step: 3$" text))
@@ -91,7 +91,7 @@
     (todo-write-observe "a" "LLM_STREAM_END" '(:request (:id "r1") :reason "stop"))
     (todo-write-request "a" :id "1" :kind 'permission :title "ls" :answer #'ignore)
     (todo-write-withdraw "a" "1")
-    (todo-write-log--draw)
+    (revert-buffer)
     (let ((rows (todo-write-log-tests--rows)))
       (should (member '("LLM_STREAM_START" "request: 3, model: m") rows))
       (should (member '("LLM_STREAM_END" "reason: stop") rows))
@@ -100,7 +100,7 @@
 (ert-deftest todo-write-log-marks-the-line-breaks-of-commands ()
   (todo-write-log-tests--with-log
     (todo-write-observe "a" "TOOL_CALL" '(:name "Bash" :input "{\"command\":\"make test\\nmake lint\"}"))
-    (todo-write-log--draw)
+    (revert-buffer)
     (should (member '("TOOL_CALL" "Bash make test ⏎ make lint") (todo-write-log-tests--rows)))))
 
 (ert-deftest todo-write-log-shows-an-observation-whole ()
@@ -116,7 +116,7 @@
   (todo-write-log-tests--with-log
     (todo-write-observe "a" "TOOL_CALL"
                         '(:name "Bash" :input "{\"description\":\"Test\",\"command\":\"make\"}"))
-    (todo-write-log--draw)
+    (revert-buffer)
     (should (equal (car (last (todo-write-log-tests--rows))) '("TOOL_CALL" "Bash make")))
     (goto-char (point-max))
     (search-backward "Bash make")

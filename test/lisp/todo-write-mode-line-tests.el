@@ -204,7 +204,7 @@
               (should (get-buffer-window todo-write-view-buffer-name))
               (with-current-buffer todo-write-view-buffer-name
                 (should (equal todo-write-view-thread "a"))))
-          (mapc #'kill-buffer todo-write-view-draw-buffers))))))
+          (mapc #'kill-buffer (todo-write-view-draw-live-buffers)))))))
 
 (ert-deftest todo-write-mode-line-off-leaves-nothing-behind ()
   (pcase-dolist (`(,before ,on ,after) '((nil ("" todo-write-mode-line-string) (""))

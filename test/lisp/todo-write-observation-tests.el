@@ -197,20 +197,24 @@
                 (dotimes (_ 30) (todo-write-observe "a" "INTENT" "Hello"))))
       (should (= calls 30)))))
 
-(ert-deftest todo-write-events-soon-makes-a-call-once-until-it-was-made ()
-  (let* (calls (note (lambda (what)
-                       (push what calls)
-                       ;; What happens meanwhile is for the next call.
-                       (when (equal calls '(a))
-                         (todo-write-events-soon 0.01 'todo-write-tests-note 'a)))))
-    (cl-letf (((symbol-function 'todo-write-tests-note) note))
+(ert-deftest todo-write-later-draws-once-what-was-marked-often ()
+  (let* ((calls 0)
+         (draw (lambda ()
+                 (setq calls (1+ calls))
+                 ;; What happens meanwhile is drawn later.
+                 (when (= calls 1)
+                   (todo-write-later 'todo-write-tests-draw)))))
+    (cl-letf (((symbol-function 'todo-write-tests-draw) draw))
       (dotimes (_ 3)
-        (todo-write-events-soon 0.01 'todo-write-tests-note 'a))
-      (todo-write-test-wait (lambda () (equal calls '(a a))))
-      (todo-write-events-soon 0.01 'todo-write-tests-note 'b)
-      (todo-write-events-soon 0.01 'todo-write-tests-note 'c)
-      (todo-write-test-wait (lambda () (length= calls 4)))
-      (should-not (todo-write-test-planned-p 'todo-write-tests-note)))))
+        (todo-write-later 'todo-write-tests-draw))
+      (should (= calls 0))
+      (todo-write-test-wait (lambda () (= calls 2)))
+      (should-not (todo-write-events-marked-p 'todo-write-tests-draw))
+      ;; After a key of the user, it is drawn at once.
+      (todo-write-later 'todo-write-tests-draw)
+      (run-hooks 'post-command-hook)
+      (should (= calls 3))
+      (should-not (memq #'todo-write-redraw post-command-hook)))))
 
 (provide 'todo-write-observation-tests)
 ;;; todo-write-observation-tests.el ends here

@@ -219,7 +219,7 @@ Its task One changed the file f, and Two, which is in progress, g and h."
            (with-current-buffer (todo-write-show "a")
              (set-window-buffer nil (current-buffer))
              ,@body)
-         (mapc #'kill-buffer todo-write-view-draw-buffers)
+         (mapc #'kill-buffer (todo-write-view-draw-live-buffers))
          (when (get-buffer "*todo-write-review*") (kill-buffer "*todo-write-review*"))))))
 
 (defun todo-write-review-tests--shown ()
@@ -524,7 +524,7 @@ Its task One changed the file f, and Two, which is in progress, g and h."
             (with-current-buffer buffer (insert "mine"))
             (dotimes (n 2)
               (todo-write-review-tests--tell "a" "g" (format "%d\n" n))
-              (todo-write-hands--look "a"))
+              (todo-write-hands--look-at "a"))
             (should (equal 1 (seq-count (lambda (text)
                                           (string-search "changed g, which you are editing" text))
                                         said)))

@@ -20,15 +20,22 @@
 (defvar todo-write-mode-line--chosen)
 
 (defmacro todo-write-with-store (&rest body)
-  "Evaluate BODY with an empty store whose journals are in a new folder."
+  "Evaluate BODY with an empty store whose journals are in a new folder.
+What changes is drawn at once, as if a moment passed after each event."
   (declare (indent 0) (debug t))
   `(let* ((todo-write-directory (make-temp-file "todo-write-test" t))
           ;; As if the user had: a command that shows it would show it in later tests, too.
           (todo-write-mode-line--chosen t)
           (todo-write-events--subscribers nil))
+     (add-hook 'todo-write-events-functions #'todo-write-test-draw 90)
      (unwind-protect (progn ,@body)
+       (remove-hook 'todo-write-events-functions #'todo-write-test-draw)
        (todo-write-test-close)
        (delete-directory todo-write-directory t))))
+
+(defun todo-write-test-draw (&rest _)
+  "Draw what changed; for `todo-write-events-functions'."
+  (todo-write-redraw))
 
 (defun todo-write-test-close ()
   "Forget the threads of this store, and kill our buffers.

@@ -196,7 +196,7 @@ The bindings of `let' apply to one thread only."
                   (todo-write-view-refresh)
                   (should (string-search (format "Tick %d" ticks) (buffer-string))))))
           (cancel-timer timer)
-          (mapc #'kill-buffer todo-write-view-draw-buffers))))))
+          (mapc #'kill-buffer (todo-write-view-draw-live-buffers)))))))
 
 (provide 'todo-write-torture-moments-tests)
 ;;; todo-write-torture-moments-tests.el ends here

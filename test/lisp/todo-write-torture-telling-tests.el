@@ -202,7 +202,7 @@ A second subscriber and a second hook add what they hear to
               (todo-write-test-write "a" "One")
               (todo-write-edit "a" 'add "Two")
               (should (equal (todo-write-test-contents "a") '("One" "Two"))))
-          (mapc #'kill-buffer todo-write-view-draw-buffers))))))
+          (mapc #'kill-buffer (todo-write-view-draw-live-buffers)))))))
 
 ;;; State during a call
 

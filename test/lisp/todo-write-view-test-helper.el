@@ -28,7 +28,7 @@
              ,@body)
          (set-terminal-coding-system coding)
          (todo-write-text-forget-shapes)
-         (mapc #'kill-buffer todo-write-view-draw-buffers)))))
+         (mapc #'kill-buffer (todo-write-view-draw-live-buffers))))))
 
 (defmacro todo-write-test-with-view (&rest body)
   "Run BODY in a live buffer of the thread \"a\", in the only window."

@@ -199,8 +199,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
       (should (string-match-p "…" (nth 0 (todo-write-view-tests--rows))))
       (goto-char (point-min))
       (forward-line 1)
-      (let ((help (funcall (get-text-property (point) 'help-echo)
-                           nil (current-buffer) (point))))
+      (let ((help (get-text-property (point) 'help-echo)))
         (should (equal help wide))
         (should (get-text-property 0 'help-echo-inhibit-substitution help))))))
 
@@ -241,7 +240,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
         (should (equal drawn '("new")))
         (setq drawn nil)
         (todo-write-edit "a" 'move (todo-write-test-id "a" "90") 0)
-        (should (equal drawn '("90")))))))
+        (should-not drawn)))))
 
 (defun todo-write-view-tests--random-list (contents)
   "Return a random list of items of some of CONTENTS, some of them new."
@@ -320,7 +319,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
           (todo-write-test-write "a" "One")
           (should (equal todo-write-view-thread "a"))
           (should (string-match-p "One" (buffer-string))))
-      (mapc #'kill-buffer todo-write-view-draw-buffers))))
+      (mapc #'kill-buffer (todo-write-view-draw-live-buffers)))))
 
 (ert-deftest todo-write-view-strikes-dropped-tasks-until-the-next-revision ()
   (todo-write-test-with-view
@@ -365,11 +364,10 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (list (concat (nreverse text)) faces)))
 
 (defun todo-write-view-tests--end-flash ()
-  "Let the timer run until no row is highlighted: the second time, by these tests' settings."
-  (timer-event-handler todo-write-view-draw--timer)
+  "Wait until no row is highlighted any more."
   (should-not (equal (todo-write-view-tests--highlighted) '("" nil)))
-  (timer-event-handler todo-write-view-draw--timer)
-  (should (equal (todo-write-view-tests--highlighted) '("" nil))))
+  (todo-write-test-wait
+   (lambda () (equal (todo-write-view-tests--highlighted) '("" nil)))))
 
 (ert-deftest todo-write-view-highlights-changed-rows-for-a-moment ()
   (todo-write-test-with-view
@@ -379,14 +377,14 @@ Leave out times if WITHOUT-TIMES is non-nil."
       (todo-write-edit "a" 'status (todo-write-test-id "a" "Two") "completed")
       (should (equal (todo-write-view-tests--highlighted)
                      '(" ✓ Two\n" (todo-write-completed todo-write-completed-shape))))
-      (should todo-write-view-draw--timer)
+      (should (todo-write-view-tests--ticks-p))
       (todo-write-edit "a" 'status (todo-write-test-id "a" "Two") "pending")
       (todo-write-edit "a" 'status (todo-write-test-id "a" "Three") "completed")
       (should (equal (car (todo-write-view-tests--highlighted)) " ✓ Three\n"))
       (todo-write-edit "a" 'status (todo-write-test-id "a" "Three") "pending")
       (should-not (buffer-modified-p))
       (todo-write-view-tests--end-flash)
-      (should-not todo-write-view-draw--timer)
+      (should-not (todo-write-view-tests--ticks-p))
       (should-not (buffer-modified-p))
       (should (equal (todo-write-view-tests--look) before)))))
 
@@ -488,7 +486,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (push-mark (point) t t)
     (search-forward "Two")
     (let ((marked (mark)))
-      (todo-write-view-draw--tick)
+      (todo-write-view-draw-all)
       (should (= marked (mark))))))
 
 (ert-deftest todo-write-view-never-selects-a-window ()
@@ -521,26 +519,27 @@ Leave out times if WITHOUT-TIMES is non-nil."
       (let ((before (shown)))
         (todo-write-test-wait (lambda () (not (equal before (shown)))))))))
 
+(defun todo-write-view-tests--ticks-p ()
+  "Return non-nil if the current buffer will be drawn again although nothing changes."
+  (and todo-write-events--timer (assq (current-buffer) todo-write-events--marked)))
+
 (ert-deftest todo-write-view-has-a-timer-only-while-a-visible-task-runs ()
   (todo-write-test-with-view
-    (should-not todo-write-view-draw--timer)
+    (should-not (todo-write-view-tests--ticks-p))
     (todo-write-test-write "a" '("Run" "in_progress"))
-    (should todo-write-view-draw--timer)
+    (should (todo-write-view-tests--ticks-p))
     (todo-write-pause "a")
-    (todo-write-redraw)
-    (should-not todo-write-view-draw--timer)
+    (should-not (todo-write-view-tests--ticks-p))
     (todo-write-resume "a")
-    (todo-write-redraw)
-    (should todo-write-view-draw--timer)
+    (should (todo-write-view-tests--ticks-p))
     (let ((buffer (current-buffer)))
       (switch-to-buffer "*scratch*")
-      (todo-write-view-draw--tick)
-      (should-not todo-write-view-draw--timer)
+      (todo-write-test-wait (lambda () (not todo-write-events--timer)))
       (switch-to-buffer buffer)
-      (todo-write-view-tests--redisplay)
-      (should todo-write-view-draw--timer))
+      (todo-write-view-draw-all)
+      (should (todo-write-view-tests--ticks-p)))
     (todo-write-test-write "a" '("Run" "completed"))
-    (should-not todo-write-view-draw--timer)))
+    (should-not (todo-write-view-tests--ticks-p))))
 
 (ert-deftest todo-write-view-is-whole-although-something-happens-while-it-is-drawn ()
   (pcase-dolist (`(,header . ,happens)
@@ -559,7 +558,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
                     (setf (symbol-function 'todo-write-plan-header-work) read)
                     (todo-write-set-activity "a" 'working)
                     (funcall happens)
-                    (todo-write-view-draw--tick)
+                    (todo-write-view-draw-all)
                     (funcall read thread))))
         (todo-write-view-refresh))
       (todo-write-test-wait
@@ -572,13 +571,15 @@ Leave out times if WITHOUT-TIMES is non-nil."
 
 (ert-deftest todo-write-view-leaves-nothing-behind-when-killed ()
   (todo-write-test-with-view
+    (remove-hook 'todo-write-events-functions #'todo-write-test-draw)
     (todo-write-test-write "a" '("Run" "in_progress"))
     (todo-write-test-open "Run")
     (todo-write-observe "a" "TOOL_CALL" "ls")
-    (should (todo-write-test-planned-p #'todo-write-redraw))
-    (kill-buffer)
-    (should-not todo-write-view-draw--timer)
-    (should-not (todo-write-test-planned-p #'todo-write-redraw))
+    (let ((buffer (current-buffer)))
+      (should (todo-write-events-marked-p buffer))
+      (kill-buffer)
+      (todo-write-redraw)
+      (should-not (assq buffer todo-write-events--marked)))
     (should-not (memq #'todo-write-view--on-event todo-write-events-functions))))
 
 ;;; Keys
@@ -704,7 +705,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (todo-write-set-activity "a" 'working)
     (cl-letf* ((now (float-time))
                ((symbol-function 'float-time) (lambda (&rest _) (+ now 250))))
-      (todo-write-view-draw--tick)
+      (todo-write-view-draw-all)
       (should (equal " working 4 min" (todo-write-view-tests--second-line))))))
 
 (ert-deftest todo-write-view-quotes-below-the-header-what-the-agent-said-last ()
@@ -832,12 +833,14 @@ Leave out times if WITHOUT-TIMES is non-nil."
 
 (ert-deftest todo-write-view-draws-nothing-for-the-events-of-other-threads ()
   (todo-write-test-with-view
+    (remove-hook 'todo-write-events-functions #'todo-write-test-draw)
     (todo-write-test-write "a" '("One" "in_progress"))
     (todo-write-test-write "b" '("Other" "in_progress"))
+    (todo-write-redraw)
     (todo-write-observe "b" "MESSAGE" "Hello.")
-    (should-not (todo-write-test-planned-p #'todo-write-redraw))
+    (should-not (todo-write-events-marked-p (current-buffer)))
     (todo-write-observe "a" "MESSAGE" "Hello.")
-    (should (todo-write-test-planned-p #'todo-write-redraw))))
+    (should (todo-write-events-marked-p (current-buffer)))))
 
 (ert-deftest todo-write-view-without-a-plan-offers-what-fills-it ()
   (todo-write-with-store
