@@ -13,7 +13,7 @@
 ;;; Code:
 
 (require 'todo-write-answer)
-(require 'todo-write-comment)
+(require 'todo-write-compose)
 (require 'todo-write-menu)
 
 (defconst todo-write-answer-plan--most-bytes 500000
@@ -60,18 +60,6 @@ The comment goes along with \"keep planning\", with the lines it is about."
 
 ;;; Editing
 
-(defvar-local todo-write-answer-plan--request nil
-  "The request whose plan this buffer has.")
-
-(define-derived-mode todo-write-answer-edit-mode todo-write-comment-mode "Plan"
-  "Major mode of an agent's plan that the user edits before approving it.
-
-\\{todo-write-answer-edit-mode-map}"
-  :interactive nil
-  (setq header-line-format " C-c C-c takes this text, which a yes then approves; C-c C-k cancels"))
-
-(define-key todo-write-answer-edit-mode-map (kbd "C-c C-c") #'todo-write-answer-edit-done)
-
 (defun todo-write-answer-edit ()
   "Edit the text of the plan.
 It is approved as edited, after it was shown once more: this answers
@@ -84,39 +72,23 @@ nothing."
     ;; Emacs displays longer lines slowly, and the request shows them broken.
     (when (seq-some (lambda (line) (length> line 10000)) (split-string text "\n"))
       (user-error "A line of this is too long to be edited"))
-    (pop-to-buffer (get-buffer-create "*todo-write-plan*")
-                   '(display-buffer-below-selected))
-    ;; One that was begun is not lost.
-    (unless (eq request todo-write-answer-plan--request)
-      (when (and (buffer-modified-p) (> (buffer-size) 0))
-        (kill-new (buffer-string))
-        (message "The plan that you edited before is in the kill ring"))
-      (erase-buffer)
-      (insert (substring-no-properties text))
-      (goto-char (point-min))
-      (todo-write-answer-edit-mode)
-      (set-buffer-modified-p nil)
-      (setq todo-write-answer-plan--request request))))
+    (todo-write-compose "*todo-write-plan*" request "A yes then approves this text"
+                        (apply-partially #'todo-write-answer-plan--take request)
+                        (substring-no-properties text))))
 
-(defun todo-write-answer-edit-done ()
-  "Show the request again, with the text of this buffer as its plan."
-  (interactive nil todo-write-answer-edit-mode)
-  (todo-write-menu-require 'todo-write-answer-edit-mode)
-  (let ((text (buffer-substring-no-properties (point-min) (point-max)))
-        (request todo-write-answer-plan--request)
-        (buffer (get-buffer todo-write-answer-buffer)))
+(defun todo-write-answer-plan--take (request text)
+  "Return a function that shows REQUEST again with TEXT as its plan.
+Signal a `user-error' if it cannot be approved."
+  (let ((buffer (get-buffer todo-write-answer-buffer)))
     (when (string-blank-p text)
       (user-error "The plan is empty"))
     (when (> (string-bytes text) todo-write-answer-plan--most-bytes)
       (user-error "The plan is larger than %d bytes" todo-write-answer-plan--most-bytes))
     (unless (and buffer (eq request (with-current-buffer buffer (todo-write-answer-shown))))
       (user-error "This plan is not shown now; M-x todo-write-answer shows what is asked"))
-    (let ((edited (current-buffer)))
-      (quit-window)
+    (lambda ()
       (pop-to-buffer buffer)
-      (todo-write-answer-edit-to text)
-      ;; Not before: a quit leaves the text where it was.
-      (kill-buffer edited))))
+      (todo-write-answer-edit-to text))))
 
 (provide 'todo-write-answer-plan)
 ;;; todo-write-answer-plan.el ends here

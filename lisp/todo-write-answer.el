@@ -75,17 +75,31 @@ The values are lists (COMMENTS EDITED ANSWERS).")
           (seq-some (lambda (window) (pos-visible-in-window-p (point-max) window))
                     (get-buffer-window-list nil nil 'visible)))))
 
-(defun todo-write-answer--check (&optional deny)
-  "Signal a `user-error' unless the key of this command may answer.
-DENY t means that it allows nothing, `confirm' that it is the one that
-confirms what would be allowed always: no other one answers then."
-  (todo-write-answer-shown)
-  (unless todo-write-answer-keys-counts
-    (user-error "Wait: a key counts half a second after the last one"))
-  (unless (or (null todo-write-answer--always) (eq deny 'confirm))
-    (user-error "A allows it always; n goes back"))
-  (unless (or (eq deny t) todo-write-answer--end-seen)
-    (user-error "Read to the end first: SPC scrolls")))
+(defconst todo-write-answer--steps
+  '((reading todo-write-answer-yes todo-write-answer-always todo-write-answer-no
+             todo-write-answer-no-because todo-write-answer-choose)
+    (question todo-write-answer-choose todo-write-answer-type todo-write-answer-done
+              todo-write-answer-no)
+    ;; Of what would be allowed always.
+    (confirming todo-write-answer-always))
+  "The steps of a request, and the commands that answer in each.")
+
+(defconst todo-write-answer--refusals '(todo-write-answer-no todo-write-answer-no-because)
+  "The commands that allow nothing, which may answer what was not read to its end.")
+
+(defun todo-write-answer--check (command)
+  "Signal a `user-error' unless the key of COMMAND may answer in this step."
+  (let* ((request (todo-write-answer-shown))
+         (step (cond (todo-write-answer--always 'confirming)
+                     ((plist-get request :questions) 'question)
+                     (t 'reading))))
+    (unless todo-write-answer-keys-counts
+      (user-error "Wait: a key counts half a second after the last one"))
+    (unless (memq command (alist-get step todo-write-answer--steps))
+      (user-error (if (eq step 'confirming) "A allows it always; n goes back"
+                    "This is no answer to this request")))
+    (unless (or todo-write-answer--end-seen (memq command todo-write-answer--refusals))
+      (user-error "Read to the end first: SPC scrolls"))))
 
 (defun todo-write-answer-shown ()
   "Return the request in this buffer; signal a `user-error' if it is not open."
@@ -476,13 +490,13 @@ Both texts are shown whole."
 (defun todo-write-answer-yes ()
   "Allow once what the agent asks for."
   (interactive nil todo-write-answer-mode)
-  (todo-write-answer--check)
+  (todo-write-answer--check #'todo-write-answer-yes)
   (todo-write-answer--approve (todo-write-answer--take 'allow)))
 
 (defun todo-write-answer-always ()
   "Allow always what the agent asks for, after saying what that is."
   (interactive nil todo-write-answer-mode)
-  (todo-write-answer--check 'confirm)
+  (todo-write-answer--check #'todo-write-answer-always)
   (if todo-write-answer--always
       (todo-write-answer--approve todo-write-answer--always)
     (todo-write-answer--confirm-always (todo-write-answer--take 'always))))
@@ -499,7 +513,7 @@ Both texts are shown whole."
   (interactive nil todo-write-answer-mode)
   (if todo-write-answer--always
       (todo-write-answer--take-back)
-    (todo-write-answer--check t)
+    (todo-write-answer--check #'todo-write-answer-no)
     (let ((option (todo-write-answer--take 'deny)))
       (todo-write-answer--give (plist-get option :value)
                                (and (plist-get option :text)
@@ -515,7 +529,7 @@ Both texts are shown whole."
 (defun todo-write-answer-no-because ()
   "Refuse what the agent asks for, with a message to it."
   (interactive nil todo-write-answer-mode)
-  (todo-write-answer--check t)
+  (todo-write-answer--check #'todo-write-answer-no-because)
   (let ((option (todo-write-answer--take 'deny))
         (buffer (current-buffer))
         (request todo-write-answer--request))
@@ -541,7 +555,7 @@ It may have been answered elsewhere while the user typed."
 (defun todo-write-answer-choose (&optional number)
   "Choose the answer with NUMBER, by default that of the key."
   (interactive nil todo-write-answer-mode)
-  (todo-write-answer--check)
+  (todo-write-answer--check #'todo-write-answer-choose)
   (let* ((question (todo-write-answer--question))
          (place (if number (1- number) (seq-position "123456789" last-command-event)))
          (option (or (and place (nth place (if question (plist-get question :options)
@@ -565,7 +579,7 @@ It may have been answered elsewhere while the user typed."
   (if-let* ((button (and (not (plist-get (todo-write-answer--question) :multiple))
                          (button-at (point)))))
       (push-button button)
-    (todo-write-answer--check)
+    (todo-write-answer--check #'todo-write-answer-done)
     (unless todo-write-answer--chosen
       (user-error "Nothing is chosen"))
     (todo-write-answer--answer (todo-write-answer--question) todo-write-answer--chosen)))
@@ -573,7 +587,7 @@ It may have been answered elsewhere while the user typed."
 (defun todo-write-answer-type ()
   "Type an answer to the question."
   (interactive nil todo-write-answer-mode)
-  (todo-write-answer--check)
+  (todo-write-answer--check #'todo-write-answer-type)
   (let ((question (or (todo-write-answer--question)
                       (user-error "This is no answer to this request")))
         (buffer (current-buffer))

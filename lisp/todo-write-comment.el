@@ -13,23 +13,10 @@
 (require 'diff-mode)
 (require 'todo-write)
 (require 'todo-write-commands)
+(require 'todo-write-compose)
 (require 'todo-write-menu)
 (require 'todo-write-sums)
 (require 'todo-write-visit)
-
-(defvar-local todo-write-comment--about nil
-  "What the comment in this buffer is about, the arguments of `todo-write-tell'.
-It is a list of a thread and a plist.")
-
-(define-derived-mode todo-write-comment-mode text-mode "Comment"
-  "Major mode of a comment to an agent.
-
-\\{todo-write-comment-mode-map}"
-  :interactive nil
-  (todo-write-menu-begin-mode))
-
-(define-key todo-write-comment-mode-map (kbd "C-c C-c") #'todo-write-comment-send)
-(define-key todo-write-comment-mode-map (kbd "C-c C-k") #'todo-write-comment-cancel)
 
 ;;; Where
 
@@ -67,7 +54,8 @@ point, or the last one after that."
           (max 1 line))))))
 
 (defun todo-write-comment--about ()
-  "Return what a comment here is about, as `todo-write-comment--about'."
+  "Return what a comment here is about, a list of a thread and a plist.
+They are for `todo-write-tell'."
   (pcase-let* ((`(,start . ,end) (todo-write-comment--range))
                (`(,thread ,path) (or (get-text-property (min start (max 1 (1- (point-max))))
                                                         'todo-write-visit-file)
@@ -95,44 +83,18 @@ gets the name of the file, the number of the line, and the lines, too; see
 `todo-write-tell'."
   (interactive nil todo-write-visit-diff-mode)
   (todo-write-menu-require 'todo-write-visit-diff-mode)
-  (let* ((about (todo-write-comment--about))
-         (plist (cadr about)))
+  (pcase-let ((`(,thread ,about) (todo-write-comment--about)))
     (deactivate-mark)
-    (pop-to-buffer
-     ;; One that was begun about something else keeps its buffer.
-     (let ((begun (get-buffer "*todo-write-comment*")))
-       (if (and begun (> (buffer-size begun) 0)
-                (not (equal about (buffer-local-value 'todo-write-comment--about begun))))
-           (generate-new-buffer "*todo-write-comment*")
-         (get-buffer-create "*todo-write-comment*")))
-     '(display-buffer-below-selected (window-height . 10)))
-    ;; One that was begun is not lost.
-    (unless (and (derived-mode-p 'todo-write-comment-mode) (> (buffer-size) 0))
-      (todo-write-comment-mode))
-    (setq todo-write-comment--about about
-          header-line-format
-          (string-replace
-           "%" "%%"
-           (format " Comment on %s · C-c C-c sends it, C-c C-k cancels"
-                   (todo-write-text-line
-                    (todo-write-sums-place
-                     (plist-get plist :path) (plist-get plist :line)
-                     (plist-get (todo-write-about (car about)) :project))))))))
-
-(defun todo-write-comment-send ()
-  "Give the agent the comment in this buffer."
-  (interactive nil todo-write-comment-mode)
-  (todo-write-menu-require 'todo-write-comment-mode)
-  (pcase-let ((`(,thread ,about) todo-write-comment--about))
-    ;; It signals for an empty text.
-    (todo-write-tell thread (buffer-substring-no-properties (point-min) (point-max)) about)
-    (quit-window t)))
-
-(defun todo-write-comment-cancel ()
-  "Kill this buffer: do not send the comment, and leave the plan as it was."
-  (interactive nil todo-write-comment-mode)
-  (todo-write-menu-require 'todo-write-comment-mode)
-  (quit-window t))
+    (todo-write-compose
+     "*todo-write-comment*" (list thread about)
+     (concat "Comment on "
+             (todo-write-text-line
+              (todo-write-sums-place (plist-get about :path) (plist-get about :line)
+                                     (plist-get (todo-write-about thread) :project))))
+     (lambda (text)
+       ;; It signals for an empty text.
+       (todo-write-tell thread text about)
+       nil))))
 
 (provide 'todo-write-comment)
 ;;; todo-write-comment.el ends here

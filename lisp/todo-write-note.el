@@ -19,6 +19,7 @@
 
 (require 'map)
 (require 'todo-write)
+(require 'todo-write-compose)
 (require 'todo-write-events)
 (require 'todo-write-here)
 (require 'todo-write-host)
@@ -230,7 +231,7 @@ The value is `step', `result', `hook' or `draft'."
 
 ;;;###autoload
 (defun todo-write-tell (thread message &optional about)
-  "Give the agent of THREAD the MESSAGE.
+  "Give the agent of THREAD the MESSAGE, or let the user write one if it is nil.
 It arrives with the next result of `todo_write', or by the plugin for
 Claude Code after its next tool call or at the end of its turn; several
 arrive as one.  opencode with its plugin gets it before its next step, or
@@ -246,7 +247,14 @@ those that were copied since your last prompt, so that one paste has all."
   (interactive
    (let ((thread (todo-write-here-thread)))
      (todo-write-note--check thread)
-     (list thread (read-string "Message to the agent: "))))
+     (list thread nil)))
+  (if (null message)
+      (todo-write-compose "*todo-write-message*" thread "Message to the agent"
+                          (lambda (text) (todo-write-tell thread text) nil))
+    (todo-write-note--tell thread message about)))
+
+(defun todo-write-note--tell (thread message about)
+  "Give the agent of THREAD the MESSAGE ABOUT something; see `todo-write-tell'."
   (let ((channel (if about (todo-write-note--channel thread) (todo-write-note--check thread)))
         (message (string-trim (todo-write-note--clean message (and about t)))))
     (when (string-empty-p message)

@@ -549,7 +549,7 @@
    (should (equal "# Plan\n\n1. Rake\n2. Water" (buffer-string)))
    (goto-char (point-max))
    (insert "\n3. Sweep\u202e")
-   (todo-write-answer-edit-done)
+   (todo-write-compose-send)
    (should-not given)
    (should (eq major-mode 'todo-write-answer-mode))
    (should (string-search "3. Sweep\\u202e" (buffer-string)))
@@ -580,7 +580,7 @@
 (ert-deftest todo-write-answer-an-edit-that-changes-nothing-is-none ()
   (todo-write-answer-tests--with-plan
    (todo-write-answer-edit)
-   (todo-write-answer-edit-done)
+   (todo-write-compose-send)
    (setq todo-write-answer--end-seen t todo-write-answer-keys-counts t)
    (todo-write-answer-yes)
    (should (equal given '(ask nil)))))
@@ -633,17 +633,19 @@
       (todo-write-test-wait (lambda () kill-ring))
       (should (equal (current-kill 0) "Which?\nthe long one")))))
 
-(ert-deftest todo-write-answer-an-edited-plan-is-copied-when-another-is-edited ()
+(ert-deftest todo-write-answer-an-edited-plan-keeps-its-buffer-when-another-is-edited ()
   (todo-write-answer-tests--with-plan
    (todo-write-answer-edit)
    (insert "Mine: ")
-   (let (kill-ring)
-     (setq todo-write-answer-plan--request '(:id "another"))
+   (let ((mine (current-buffer)))
+     (setq todo-write-compose--about '(:id "another"))
      (set-buffer todo-write-answer-buffer)
      (todo-write-answer-edit)
      (should (string-prefix-p "# Plan" (buffer-string)))
-     (should (string-prefix-p "Mine: # Plan" (current-kill 0))))
-   (kill-buffer)))
+     (kill-buffer)
+     (with-current-buffer mine
+       (should (string-prefix-p "Mine: # Plan" (buffer-string)))
+       (kill-buffer)))))
 
 (ert-deftest todo-write-answer-nothing-but-a-plan-takes-comments-and-edits ()
   (todo-write-answer-tests--drawn

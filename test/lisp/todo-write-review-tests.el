@@ -439,7 +439,7 @@ Its task One changed the file f, and Two, which is in progress, g and h."
               (todo-write-review-tests--type "c All? C-c C-c")
               (should (equal told '(("All?" nil))))
               (with-current-buffer "*todo-write-comment*"
-                (todo-write-comment-send))
+                (todo-write-compose-send))
               (should (equal (car told) '("begun" 2))))
           (when (get-buffer "*todo-write-comment*")
             (kill-buffer "*todo-write-comment*")))))))

@@ -98,7 +98,7 @@ RESULT is the call's text."
                       (diff-hunk-next)
                       (should (search-forward "+2" nil t))
                       (todo-write-comment)
-                      (todo-write-comment-cancel)
+                      (todo-write-compose-cancel)
                       (with-current-buffer "*todo-write-review*"
                         (todo-write-review-copy)
                         (todo-write-review-mark)
