@@ -80,7 +80,7 @@
   (goto-char (or (text-property-any (point-min) (point-max) 'todo-write-changed t)
                  (point-min))))
 
-(defun todo-write-history--draw (&rest _)
+(defun todo-write-history--draw ()
   "Draw the revision shown, or the newest if it is gone."
   (todo-write-page-drawn)
   (let* ((thread todo-write-view-thread)
@@ -111,33 +111,30 @@
 
 (defun todo-write-history--insert-header (revision count items)
   "Insert the header of REVISION, one of COUNT, whose list is ITEMS."
-  (let* ((title (plist-get (todo-write-summary todo-write-view-thread) :title))
-         (source (plist-get revision :source))
-         (origin (string-join
-                  (delq nil (list (if (equal (plist-get revision :author) "user") "you" "agent")
-                                  (plist-get revision :operation)
-                                  (and source (todo-write-text-plain source))
-                                  (todo-write-text-clock (plist-get revision :timestamp))))
-                  (format " %s " (todo-write-text-shape 'dot))))
-         (completed (seq-count (lambda (item) (equal (plist-get item :status) "completed"))
-                               items))
-         (width todo-write-page-width)
-         (bar (min 20 (/ width 4))))
-    (insert
-     (todo-write-row-fit
-      (concat " " (propertize (todo-write-text-plain (or title "Plan")) 'face 'todo-write-title))
-      (propertize (format "revision %d of %d" (plist-get revision :revision) count)
-                  'face 'todo-write-count)
-      width)
-     "\n"
-     (todo-write-row-fit
-      (concat " " (propertize origin 'face 'todo-write-time))
-      (concat (format "%d/%d" completed (length items))
-              (when (>= bar 8)
-                (concat "  " (todo-write-row-string
-                               (todo-write-row-insert-bar completed (length items) bar)))))
-      width)
-     "\n\n")))
+  (let ((title (plist-get (todo-write-summary todo-write-view-thread) :title))
+        (source (plist-get revision :source))
+        (completed (seq-count (lambda (item) (equal (plist-get item :status) "completed")) items))
+        (bar (min 20 (/ todo-write-page-width 4))))
+    (pcase-dolist
+        (`(,left ,right)
+         `((,(propertize (todo-write-text-plain (or title "Plan")) 'face 'todo-write-title)
+            ,(propertize (format "revision %d of %d" (plist-get revision :revision) count)
+                         'face 'todo-write-count))
+           (,(propertize
+              (string-join
+               (delq nil (list (if (equal (plist-get revision :author) "user") "you" "agent")
+                               (plist-get revision :operation)
+                               (and source (todo-write-text-plain source))
+                               (todo-write-text-clock (plist-get revision :timestamp))))
+               (format " %s " (todo-write-text-shape 'dot)))
+              'face 'todo-write-time)
+            ,(concat (format "%d/%d" completed (length items))
+                     (when (>= bar 8)
+                       (concat "  " (todo-write-row-string
+                                      (todo-write-row-insert-bar completed (length items)
+                                                                 bar))))))))
+      (insert (todo-write-row-fit (concat " " left) right todo-write-page-width) "\n"))
+    (insert "\n")))
 
 (defun todo-write-history--insert-row (item changes &optional note)
   "Insert the row of ITEM, with NOTE, a string or nil, at its end.
@@ -152,30 +149,29 @@ is about dependencies and the owner."
          (moved (seq-find (lambda (change) (equal (plist-get change :type) "reordered"))
                           changes))
          (priority (plist-get item :priority))
-         (notes
-          (list (when moved
-                  (propertize (format "%s from %d" (todo-write-text-shape 'moved)
-                                      (1+ (plist-get moved :previousPosition)))
-                              'face 'todo-write-moved))
-                (unless (equal (plist-get previous :priority) priority)
-                  (propertize (format "priority %s" (or priority "none"))
-                              'face 'todo-write-time))
-                (when note
-                  (propertize note 'face 'todo-write-time))
-                (unless (equal (plist-get previous :status) (plist-get item :status))
-                  (concat (todo-write-detail-shape previous)
-                          (propertize (format " %s " (todo-write-text-shape 'arrow))
-                                      'face 'todo-write-time)
-                          (todo-write-detail-shape item)))))
          (start (point)))
-    (insert (todo-write-row-fit
-             (concat " " (if type (todo-write-detail-mark type) " ") " "
-                     (propertize (todo-write-text-shape (todo-write-row-kind item))
-                                 'face (todo-write-row-shape-face kind))
-                     " " (propertize text 'face (todo-write-row-face kind)))
-             (string-join (delq nil notes) "  ")
-             todo-write-page-width)
-            "\n")
+    (cl-flet ((note (text) (propertize text 'face 'todo-write-time)))
+      (insert (todo-write-row-fit
+               (concat " " (if type (todo-write-detail-mark type) " ") " "
+                       (propertize (todo-write-text-shape (todo-write-row-kind item))
+                                   'face (todo-write-row-shape-face kind))
+                       " " (propertize text 'face (todo-write-row-face kind)))
+               (string-join
+                (delq nil
+                      (list (when moved
+                              (propertize (format "%s from %d" (todo-write-text-shape 'moved)
+                                                  (1+ (plist-get moved :previousPosition)))
+                                          'face 'todo-write-moved))
+                            (unless (equal (plist-get previous :priority) priority)
+                              (note (format "priority %s" (or priority "none"))))
+                            (and note (note note))
+                            (unless (equal (plist-get previous :status) (plist-get item :status))
+                              (concat (todo-write-detail-shape previous)
+                                      (note (format " %s " (todo-write-text-shape 'arrow)))
+                                      (todo-write-detail-shape item)))))
+                "  ")
+               todo-write-page-width)
+              "\n"))
     (unless (equal was text)
       (insert (propertize (todo-write-text-truncate (concat "     was: " was)
                                                     todo-write-page-width)
@@ -186,13 +182,6 @@ is about dependencies and the owner."
       (put-text-property start (point) 'todo-write-changed t))))
 
 ;;; The index
-
-(defconst todo-write-history-index-limit 200
-  "Number of revisions that the index shows, the newest.
-A line below them shows all others.")
-
-(defvar-local todo-write-history--all nil
-  "Non-nil means that the index shows all revisions.")
 
 (define-derived-mode todo-write-history-index-mode tabulated-list-mode "Plan index"
   "Major mode of the buffer that lists the revisions of a plan."
@@ -221,75 +210,66 @@ of `todo-write-show'."
     (prog1 (todo-write-page-pop-to
             "*todo-write-history*" 'todo-write-history-index-mode thread
             '((display-buffer-reuse-window display-buffer-same-window)))
-      (setq todo-write-history--all nil)
       (funcall todo-write-events-draw)
       (goto-char (point-min)))))
 
 (defun todo-write-history--index ()
-  "Return the index, as for `todo-write-page-set-up-table'."
-  (let* ((revisions (reverse (todo-write-revisions todo-write-view-thread)))
-         (title (plist-get (todo-write-summary todo-write-view-thread) :title))
-         (hidden (if todo-write-history--all 0
-                   (max 0 (- (length revisions) todo-write-history-index-limit)))))
+  "Return the index, as for `todo-write-page-set-up-table'.
+The ids of its entries are numbers of revisions, nil for the heading of a list."
+  (let ((title (plist-get (todo-write-summary todo-write-view-thread) :title))
+        (turns (todo-write-turns-all todo-write-view-thread)))
     (list '(("Time" nil) ("Who" 5) ("Rev" 4 nil :right-align t) ("What changed" 0))
-          (todo-write-history--entries revisions hidden)
+          (cl-loop
+           for (revision previous) on (reverse (todo-write-revisions todo-write-view-thread))
+           for number = (plist-get revision :revision)
+           collect (todo-write-history--entry revision (or (plist-get previous :revision) 0))
+           when (or (plist-get revision :replaces) (= 1 number))
+           collect (list nil (vector "" "" "" (todo-write-history--heading revision turns))))
           (list " " (string-replace "%" "%%" (todo-write-text-line (or title "") 40))))))
 
-(defun todo-write-history--entries (revisions hidden)
-  "Return the entries of REVISIONS, the newest first, without the last HIDDEN ones.
-Their ids are numbers of revisions, nil for the heading of a list, and t
-for the line of the earlier ones."
-  (append
-   (cl-loop
-    with turns = (todo-write-turns-all todo-write-view-thread)
-    for (revision . earlier) on (butlast revisions hidden)
-    for number = (plist-get revision :revision)
-    for time = (plist-get revision :timestamp)
-    ;; The last one shown followed the newest hidden one.
-    for previous = (or (car earlier) (nth (- (length revisions) hidden) revisions))
-    for text = (todo-write-history--changes-text
-                (plist-get (todo-write-changes-between
-                            todo-write-view-thread (or (plist-get previous :revision) 0) number)
-                           :changes))
-    for who = (if (equal (plist-get revision :author) "user") "you" "agent")
-    collect (list number
-                  (vector (propertize (todo-write-text-clock time) 'face 'todo-write-time)
-                          (propertize who 'face 'todo-write-time)
-                          (propertize (number-to-string number) 'face 'todo-write-time)
-                          (todo-write-text-helped
-                           text (concat text "\nRET, mouse-1: show this revision"))))
-    when (or (plist-get revision :replaces) (= 1 number))
-    collect
-    (let ((prompt (todo-write-turns-name (todo-write-turns-heading-at turns time)))
-          (tasks (length (todo-write-items todo-write-view-thread number))))
-      (list nil (vector "" "" "" (propertize
-                                  (format "%s %s%s" (todo-write-text-shape 'edge)
-                                          (if prompt (concat prompt ": ") "")
-                                          (if (plist-get revision :replaces)
-                                              (format "a new list began, with %s"
-                                                      (todo-write-text-count tasks "task"))
-                                            "the plan began"))
-                                  'face 'todo-write-title)))))
-   (when (> hidden 0)
-     (list (list t (vector "" "" "" (propertize (format "%d earlier" hidden)
-                                                'face 'todo-write-detail
-                                                'help-echo "RET, mouse-1: show them")))))))
+(defun todo-write-history--entry (revision previous)
+  "Return the entry of REVISION, a plist, which followed that of number PREVIOUS."
+  (let* ((number (plist-get revision :revision))
+         (text (todo-write-history--changes-text
+                (plist-get (todo-write-changes-between todo-write-view-thread previous number)
+                           :changes))))
+    (list number
+          (vconcat (mapcar (lambda (cell) (propertize cell 'face 'todo-write-time))
+                           (list (todo-write-text-clock (plist-get revision :timestamp))
+                                 (if (equal (plist-get revision :author) "user") "you" "agent")
+                                 (number-to-string number)))
+                   (list (todo-write-text-helped
+                          text (concat text "\nRET, mouse-1: show this revision")))))))
+
+(defun todo-write-history--heading (revision turns)
+  "Return the heading of the list that began with REVISION.
+TURNS is as from `todo-write-turns-all'."
+  (let* ((prompt (todo-write-turns-name
+                  (todo-write-turns-heading-at turns (plist-get revision :timestamp))))
+         (items (todo-write-items todo-write-view-thread (plist-get revision :revision))))
+    (propertize (concat (todo-write-text-shape 'edge) " "
+                        (and prompt (concat prompt ": "))
+                        (if (plist-get revision :replaces)
+                            (concat "a new list began, with "
+                                    (todo-write-text-count (length items) "task"))
+                          "the plan began"))
+                'face 'todo-write-title)))
 
 (defun todo-write-history--changes-text (changes)
   "Return CHANGES, a vector of change plists, in a line.
 Many new tasks are counted; other changes show the task."
-  (let ((added (seq-count (lambda (change) (equal (plist-get change :type) "added")) changes)))
+  (let* ((added (seq-count (lambda (change) (equal (plist-get change :type) "added")) changes))
+         (many (and (> added 3) (concat (todo-write-detail-mark "added") " "
+                                        (todo-write-text-count added "task")))))
     (string-join
      (append
-      (and (> added 3)
-           (list (concat (todo-write-detail-mark "added") " "
-                         (todo-write-text-count added "task"))))
+      (and many (list many))
       (cl-loop for change across changes
                for type = (plist-get change :type)
                for item = (or (plist-get change :item) (plist-get change :previousItem)
                               (todo-write-item todo-write-view-thread
                                                (plist-get change :itemId)))
-               unless (and (> added 3) (equal type "added"))
+               unless (and many (equal type "added"))
                collect (concat (if (equal type "status_changed")
                                    (todo-write-detail-shape item)
                                  (todo-write-detail-mark type))
@@ -299,12 +279,7 @@ Many new tasks are counted; other changes show the task."
 (defun todo-write-history-visit ()
   "Show the revision at point and what it changed."
   (interactive nil todo-write-history-index-mode)
-  (let ((number (todo-write-page-id-here "revision")))
-    ;; On the line for more, it is t.
-    (if (numberp number)
-        (todo-write-history--open todo-write-view-thread number)
-      (setq todo-write-history--all t)
-      (funcall todo-write-events-draw))))
+  (todo-write-history--open todo-write-view-thread (todo-write-page-id-here "revision")))
 
 (provide 'todo-write-history)
 ;;; todo-write-history.el ends here

@@ -112,29 +112,27 @@ of its plan."
          (files (plist-get agent :new))
          (refused (or (plist-get agent :refused) 0))
          ;; A narrow column has room for the first only.
-         (urgent (and (memq (plist-get agent :activity) '(waiting failed)) reason))
-         (prompt (and (memq (plist-get summary :state) '(nil empty))
-                      (plist-get agent :activity)
-                      (todo-write-turns-name (cadr (todo-write-turns-headings thread 1)) 200)))
-         (details
-          (delq nil (list (and (> refused 0)
-                               (format "%s%d refused" (todo-write-text-shape 'refused) refused))
-                          (and (<= 70 (or (plist-get agent :context) 0))
-                               (todo-write-row-context agent))
-                          (or (and (not urgent) reason)
-                              (todo-write-list-cells-ending agent)
-                              (and current (not urgent)
-                                   (todo-write-row-text current 'in_progress))
-                              prompt)))))
-    (string-join
-     (remove "" (delq nil (list urgent
-                                (todo-write-hands-note thread)
-                                (and files
-                                     (propertize (concat (todo-write-text-count files "file")
-                                                         " to review")
-                                                 'face 'todo-write-lines-new))
-                                (string-join details " "))))
-     (format " %s " (todo-write-text-shape 'dot)))))
+         (urgent (and (memq (plist-get agent :activity) '(waiting failed)) reason)))
+    (cl-flet ((join (separator &rest parts)
+                (string-join (seq-remove #'string-empty-p (delq nil parts)) separator)))
+      (join (format " %s " (todo-write-text-shape 'dot))
+            urgent
+            (todo-write-hands-note thread)
+            (and files
+                 (propertize (concat (todo-write-text-count files "file") " to review")
+                             'face 'todo-write-lines-new))
+            (join " "
+                  (and (> refused 0)
+                       (format "%s%d refused" (todo-write-text-shape 'refused) refused))
+                  (and (<= 70 (or (plist-get agent :context) 0))
+                       (todo-write-row-context agent))
+                  (or (and (not urgent) reason)
+                      (todo-write-list-cells-ending agent)
+                      (and current (not urgent) (todo-write-row-text current 'in_progress))
+                      (and (memq (plist-get summary :state) '(nil empty))
+                           (plist-get agent :activity)
+                           (todo-write-turns-name (cadr (todo-write-turns-headings thread 1))
+                                                  200))))))))
 
 (provide 'todo-write-list-cells)
 ;;; todo-write-list-cells.el ends here

@@ -6,7 +6,7 @@
 ;;; Commentary:
 
 ;; `s' in a plan asks for another one with completion.  Plans are shown by their titles,
-;; grouped by state; with Embark, they can be acted on.
+;; grouped by state.
 
 ;;; Code:
 
@@ -22,29 +22,24 @@
 (defun todo-write-read-thread (prompt &optional new)
   "Read a thread with PROMPT and completion of titles; return its key.
 They are grouped by state, with progress, agent, age and project beside
-them.  The text property `todo-write-key' of a candidate is its key.
-If NEW, a string, is non-nil, other input is the key of a new thread, by
+them.  If NEW, a string, is non-nil, other input is the key of a new thread, by
 default NEW; otherwise signal a `user-error' if there is no thread."
   (let* ((agents (todo-write-list-read--titled
                   (or (todo-write-list-cells-known-agents)
                       (unless new (todo-write-here-signal-none)))))
-         (input (progn
-                  (when (boundp 'embark-keymap-alist)
-                    (add-to-list 'embark-keymap-alist
-                                 '(todo-write-plan . todo-write-list-plan-map)))
-                  (completing-read
-                   prompt
-                   (todo-write-text-completion-table
-                    agents 'todo-write-plan
-                    `(group-function
-                      . ,(lambda (title transform)
-                           (if transform title
-                             (symbol-name (todo-write-agent-state (cdr (assoc title agents)))))))
-                    `(affixation-function
-                      . ,(lambda (titles)
-                           (todo-write-list-read--affix
-                            (mapcar (lambda (title) (assoc title agents)) titles)))))
-                   nil (not new) nil nil (or new (caar agents)))))
+         (input (completing-read
+                 prompt
+                 (todo-write-text-completion-table
+                  agents 'todo-write-plan
+                  `(group-function
+                    . ,(lambda (title transform)
+                         (if transform title
+                           (symbol-name (todo-write-agent-state (cdr (assoc title agents)))))))
+                  `(affixation-function
+                    . ,(lambda (titles)
+                         (todo-write-list-read--affix
+                          (mapcar (lambda (title) (assoc title agents)) titles)))))
+                 nil (not new) nil nil (or new (caar agents))))
          (agent (cdr (assoc input agents))))
     (if agent (plist-get agent :thread) input)))
 
@@ -67,68 +62,31 @@ A title is plain text; where two are alike, the key or a number follows."
 (defun todo-write-list-read--affix (agents)
   "Return AGENTS, an alist of (TITLE . AGENT), with annotations in columns.
 The value is as for `affixation-function'.  A narrow frame cuts them."
-  (let* ((rows
-          (cl-loop for (_ . agent) in agents
-                   for ending = (todo-write-list-cells-ending agent)
-                   collect (mapcar (lambda (cell) (todo-write-text-truncate cell 30))
-                                   (list (todo-write-row-count (plist-get agent :plan))
-                                         (concat (todo-write-list-cells-state agent)
-                                                 (and ending (concat " " ending)))
-                                         (todo-write-list-cells-program agent)
-                                         (todo-write-list-cells-age agent)
-                                         (todo-write-text-line
-                                          (or (todo-write-agent-folder agent) ""))))))
-         (title (apply #'max 0 (mapcar (lambda (agent) (todo-write-text-width (car agent)))
-                                       agents)))
+  (let* ((rows (mapcar #'todo-write-list-read--cells agents))
          (widths (apply #'cl-mapcar
                         (lambda (&rest cells) (apply #'max (mapcar #'todo-write-text-width cells)))
                         (or rows '(nil)))))
-    (cl-mapcar
-     (lambda (agent row)
-       (list (car agent) ""
-             (propertize
-              (concat (make-string (- (+ 2 title) (todo-write-text-width (car agent))) ?\s)
-                      (todo-write-text-truncate
-                       (string-trim-right
-                        (mapconcat #'identity
-                                   (cl-mapcar (lambda (cell width)
-                                                (concat cell (make-string
-                                                              (- width (todo-write-text-width cell))
-                                                              ?\s)))
-                                              row widths)
-                                   "  "))
-                       (max 10 (- (frame-width) title 4))))
-              'face 'completions-annotations)))
-     agents rows)))
+    (mapcar (lambda (cells)
+              (list (car cells) ""
+                    (propertize
+                     (todo-write-text-truncate
+                      (substring (todo-write-row-columns cells widths) (length (car cells)))
+                      (max 10 (- (frame-width) (car widths) 2)))
+                     'face 'completions-annotations)))
+            rows)))
 
-;;; Embark
-
-(defun todo-write-list-read--candidate-key (title)
-  "Return the key of the plan with TITLE, a candidate of `todo-write-read-thread'."
-  (or (get-text-property 0 'todo-write-key title)
-      (when-let* ((agent (cdr (assoc title (todo-write-list-read--titled
-                                            (todo-write-list-cells-known-agents))))))
-        (plist-get agent :thread))
-      (user-error "There is no such plan any more")))
-
-(defun todo-write-list-visit-plan (title)
-  "Go to the buffer of the agent whose plan has TITLE, a completion candidate."
-  (todo-write-attention-visit-agent-of (todo-write-list-read--candidate-key title)))
-
-(defun todo-write-list-forget-plan (title)
-  "Forget the plan with TITLE, a completion candidate, after a question."
-  (let ((key (todo-write-list-read--candidate-key title)))
-    (when (yes-or-no-p (format "Forget the plan %s and its history? " title))
-      (todo-write-forget key))))
-
-(defvar todo-write-list-plan-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map "o" #'todo-write-list-visit-plan)
-    (define-key map "k" #'todo-write-list-forget-plan)
-    map)
-  "Keymap of Embark for plans in completion.")
-
-(defvar embark-keymap-alist)
+(defun todo-write-list-read--cells (agent)
+  "Return the title of AGENT, a cons (TITLE . AGENT), and its annotations, strings."
+  (pcase-let ((`(,title . ,agent) agent))
+    (cons title
+          (mapcar (lambda (cell) (todo-write-text-truncate cell 30))
+                  (list (todo-write-row-count (plist-get agent :plan))
+                        (string-join (delq nil (list (todo-write-list-cells-state agent)
+                                                     (todo-write-list-cells-ending agent)))
+                                     " ")
+                        (todo-write-list-cells-program agent)
+                        (todo-write-list-cells-age agent)
+                        (todo-write-text-line (or (todo-write-agent-folder agent) "")))))))
 
 (defun todo-write-switch (thread)
   "Show the plan of THREAD, a key that is read with completion.

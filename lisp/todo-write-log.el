@@ -12,7 +12,6 @@
 (require 'json)
 (require 'todo-write)
 (require 'todo-write-commands)
-(require 'todo-write-detail)
 (require 'todo-write-here)
 (require 'todo-write-menu)
 (require 'todo-write-page)
@@ -33,59 +32,29 @@
      ("g" "Refresh" revert-buffer))
     . ,todo-write-menu-common))
 
-(defun todo-write-log--row (observation project)
-  "Return OBSERVATION as an element of `tabulated-list-entries'.
-File names are relative to PROJECT."
-  (let* ((metadata (plist-get observation :metadata))
-         (content (plist-get observation :content))
-         (name (and (consp content) (plist-get content :name)))
-         (text (todo-write-story-text content project))
-         (text (concat (and (stringp name) (concat name " "))
-                       (when-let* ((refusal (todo-write-effect-refusal observation)))
-                         (concat (todo-write-text-shape 'refused) " " refusal ": "))
-                       text
-                       (mapconcat (lambda (operation)
-                                    (format " (%s)" (car operation)))
-                                  (todo-write-effect-git observation) "")
-                       (todo-write-story-excluded observation " (" ")")))
-         (timestamp (plist-get observation :timestamp)))
-    (list (plist-get observation :id)
-          (vector (todo-write-text-clock timestamp)
-                  (todo-write-log--type (plist-get observation :type))
-                  (format "%s" (or (plist-get metadata :phase) ""))
-                  (todo-write-text-helped
-                   (todo-write-text-line (or (plist-get metadata :stepDescription)
-                                             (todo-write-log--task
-                                              (plist-get observation :parentId))
-                                             "")))
-                  (todo-write-text-helped
-                   (if (todo-write-story-runs-commands-p (and (stringp name) name))
-                       (todo-write-text-command text 300)
-                     (todo-write-text-line text 300)))))))
-
-(defun todo-write-log--type (type)
-  "Return TYPE, of an observation, in a face."
-  (propertize type 'face (pcase type
-                           ((or "ERROR" "LLM_STREAM_ERROR") 'todo-write-failed)
-                           ("MESSAGE" 'todo-write-said)
-                           ("THOUGHTS" 'todo-write-thought)
-                           ((or "PLAN" "PLAN_UPDATE" "ITEM_STATUS_CHANGE") 'todo-write-moved)
-                           (_ 'todo-write-detail))))
-
-(defun todo-write-log--task (id)
-  "Return the text of the item ID, also if it left the list, or nil."
-  (when id
-    (or (plist-get (todo-write-item todo-write-view-thread id) :content)
-        (let ((change (car (last (cdar (last (todo-write-item-changes
-                                              todo-write-view-thread id)))))))
-          (plist-get (or (plist-get change :previousItem) (plist-get change :item)) :content)))))
-
 (defun todo-write-log--table ()
   "Return the observations, as for `todo-write-page-set-up-table'."
   (let ((project (plist-get (todo-write-about todo-write-view-thread) :project)))
-    (list '(("Time" nil) ("Type" 18) ("Phase" 9) ("Task" 20) ("What" 0))
-          (mapcar (lambda (observation) (todo-write-log--row observation project))
+    (list '(("Time" nil) ("Type" 18) ("What" 0))
+          (mapcar (lambda (observation)
+                    (list (plist-get observation :id)
+                          (vector (todo-write-text-clock (plist-get observation :timestamp))
+                                  (plist-get observation :type)
+                                  (todo-write-text-helped
+                                   (todo-write-log--text observation project)))))
                   (todo-write-observations todo-write-view-thread)))))
+
+(defun todo-write-log--text (observation project)
+  "Return OBSERVATION as a line; file names are relative to PROJECT."
+  (let* ((content (plist-get observation :content))
+         (name (and (consp content) (plist-get content :name)))
+         (name (and (stringp name) name))
+         (text (concat (and name (concat name " "))
+                       (todo-write-story-text content project)
+                       (todo-write-story-excluded observation " (" ")"))))
+    (if (todo-write-story-runs-commands-p name)
+        (todo-write-text-command text 300)
+      (todo-write-text-line text 300))))
 
 (defun todo-write-log (&optional thread)
   "List the observations of THREAD; return the buffer.

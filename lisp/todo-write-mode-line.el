@@ -66,11 +66,6 @@ A cons, as from `todo-write-mode-line--selected'.")
     map)
   "Keymap of the plan in mode lines.")
 
-;; One property instead of three, which would be copied into each new text.
-(setplist 'todo-write-mode-line--category
-          `(mouse-face mode-line-highlight
-            help-echo todo-write-mode-line--help local-map ,todo-write-mode-line--map))
-
 (defvar todo-write-mode-line--chosen nil
   "Non-nil once the user has turned the mode on or off.")
 
@@ -124,23 +119,6 @@ A cons, as from `todo-write-mode-line--selected'.")
   "Update the text.  For `todo-write-agent-functions'."
   (todo-write-later #'todo-write-mode-line--update))
 
-(defun todo-write-mode-line--count (&optional thread)
-  "Count agents by attention; return a list (FIRST NEEDED WORKING UNSEEN).
-FIRST is the agent that has waited for the user longest, NEEDED the
-number of those that wait.  WORKING and UNSEEN are numbers that leave out
-the agent of THREAD, a key; UNSEEN leaves out those that stopped, too."
-  (let ((needed 0) (working 0) (unseen 0) first)
-    (dolist (agent (todo-write-agents))
-      (pcase (plist-get agent :attention)
-        ('needs-you
-         (cl-incf needed)
-         (setq first (or first agent)))
-        ('unseen (unless (or (equal (plist-get agent :thread) thread)
-                             (todo-write-agent-stopped agent))
-                   (cl-incf unseen)))
-        ('working (unless (equal (plist-get agent :thread) thread) (cl-incf working)))))
-    (list first needed working unseen)))
-
 (defun todo-write-mode-line--needed ()
   "Return the agents that need the user, the one that has waited longest first."
   (seq-filter (lambda (agent) (eq 'needs-you (plist-get agent :attention)))
@@ -183,26 +161,18 @@ of any agent.  Agents that have ended come last."
          ;; Comparing the text suffices: the properties follow from it.
          (changed (not (equal text (default-value 'todo-write-mode-line-string)))))
     (setq-default todo-write-mode-line-string text)
+    ;; The mode line of a plan shows that plan.
     (dolist (buffer (todo-write-view-draw-live-buffers))
       (with-current-buffer buffer
-        (when (todo-write-mode-line--update-plan)
-          (setq changed t))))
+        (let ((before todo-write-mode-line-string))
+          (if (or (member todo-write-view-thread (list nil todo-write-mode-line--thread))
+                  (not todo-write-mode-line-mode))
+              (kill-local-variable 'todo-write-mode-line-string)
+            (setq-local todo-write-mode-line-string
+                        (todo-write-mode-line--text todo-write-view-thread)))
+          (setq changed (or changed (not (equal before todo-write-mode-line-string)))))))
     (when changed
       (todo-write-mode-line-redraw))))
-
-(defun todo-write-mode-line--update-plan ()
-  "Update the text in the mode line of this plan; return non-nil if it changed."
-  (if (or (null todo-write-view-thread)
-          (equal todo-write-view-thread todo-write-mode-line--thread)
-          (not todo-write-mode-line-mode))
-      (when (local-variable-p 'todo-write-mode-line-string)
-        (kill-local-variable 'todo-write-mode-line-string)
-        t)
-    (let ((text (todo-write-mode-line--text todo-write-view-thread)))
-      (unless (and (local-variable-p 'todo-write-mode-line-string)
-                   (equal text todo-write-mode-line-string))
-        (setq-local todo-write-mode-line-string text)
-        t))))
 
 (defun todo-write-mode-line--text (thread)
   "Return what the mode line shows for THREAD, in brackets, or nil for nothing.
@@ -210,22 +180,31 @@ If an agent needs the user, that is about the one that has waited longest.
 Otherwise it is the plan of THREAD and the numbers of other agents that
 work, or are done and unseen."
   (when todo-write-mode-line-mode
-    (pcase-let* ((width (- todo-write-mode-line-width 2))
-                 (`(,first ,count ,working ,unseen) (todo-write-mode-line--count thread))
-                 (done (and (> unseen 0)
-                            (format "%s%d" (todo-write-text-shape 'completed) unseen)))
-                 (marks (concat (and (> working 0) (format " +%d" working))
-                                (and done (concat " " done))))
-                 (words (todo-write-mode-line--words thread (- width (length marks))))
-                 (text (cond (first (todo-write-text-isolate
-                                     (todo-write-text-truncate
-                                      (format "!%s %s" (if (> count 1) count "")
-                                              (todo-write-attention-line first))
-                                      width)))
-                             (words (concat words marks))
-                             (t done))))
+    (let* ((width (- todo-write-mode-line-width 2))
+           (needed (todo-write-mode-line--needed))
+           (first (car needed))
+           (others (seq-remove (lambda (agent) (equal (plist-get agent :thread) thread))
+                               (todo-write-agents)))
+           (working (seq-count (lambda (agent) (eq 'working (plist-get agent :attention))) others))
+           (unseen (seq-count (lambda (agent) (and (eq 'unseen (plist-get agent :attention))
+                                                   (not (todo-write-agent-stopped agent))))
+                              others))
+           (done (and (> unseen 0) (format "%s%d" (todo-write-text-shape 'completed) unseen)))
+           (marks (concat (and (> working 0) (format " +%d" working))
+                          (and done (concat " " done))))
+           (words (todo-write-mode-line--words thread (- width (length marks))))
+           (text (cond (first (todo-write-text-isolate
+                               (todo-write-text-truncate
+                                (format "!%s %s" (if (cdr needed) (length needed) "")
+                                        (todo-write-attention-line first))
+                                width)))
+                       (words (concat words marks))
+                       (t done))))
       (when text
-        (propertize (concat "[" text "] ") 'category 'todo-write-mode-line--category
+        (propertize (concat "[" text "] ")
+                    'mouse-face 'mode-line-highlight
+                    'help-echo #'todo-write-mode-line--help
+                    'local-map todo-write-mode-line--map
                     'face (if first 'todo-write-attention 'todo-write-mode-line))))))
 
 (defun todo-write-mode-line--words (thread width)

@@ -152,9 +152,18 @@ See `todo-write-row-make-button'."
          ,@body
          (buffer-string)))))
 
-(defvar todo-write-row--stops nil
-  "Alist of columns and the display properties of gaps that end there.
-Rows that are drawn the same have identical properties.")
+;;; Lines
+
+(defun todo-write-row-columns (cells widths &optional right)
+  "Return CELLS, strings, side by side in columns of WIDTHS, two blanks apart.
+A column of width 0 is left out.  RIGHT non-nil pads cells at the left."
+  (string-trim-right
+   (mapconcat (pcase-lambda (`(,cell . ,width))
+                (let ((blanks (make-string (max 0 (- width (todo-write-text-width cell))) ?\s)))
+                  (if right (concat blanks cell) (concat cell blanks))))
+              (seq-remove (lambda (pair) (= 0 (cdr pair))) (cl-mapcar #'cons cells widths))
+              "  ")
+   " +"))
 
 (defun todo-write-row-insert-line (head text tail width &optional end)
   "Insert a line of WIDTH columns: HEAD, TEXT truncated to fit, and TAIL.
@@ -163,26 +172,19 @@ Return the position after TEXT."
   (let* ((used (todo-write-text-width head))
          (column (max 0 (- width (todo-write-text-width tail) 1)))
          (alone (string-empty-p tail))
-         (shown (todo-write-text-truncate text (max 0 (- (if alone width (1- column)) used))))
-         (text (todo-write-text-with-rest text shown))
-         (middle (+ (point) (length head) (length text))))
-    ;; One insertion: each moves the markers of all rows, and makes an interval.
-    (insert (concat head text (unless alone " ") tail end))
-    (unless alone
-      (let ((rest (- (point) middle))
-            (stop (if (eql todo-write-row-scale 1) column
-                    (* column todo-write-row-scale))))
-        ;; The gap ends before the last blank, which stays in wider fonts.
-        (goto-char middle)
-        (insert-char ?\s (max 1 (- column used (todo-write-text-width shown))))
+         (shown (todo-write-text-truncate text (max 0 (- (if alone width (1- column)) used)))))
+    (insert head (todo-write-text-with-rest text shown))
+    (prog1 (point)
+      (unless alone
         ;; This aligns fonts in which some characters do not have their nominal
-        ;; width, and keeps right-to-left text from moving the digits.
-        (put-text-property middle (point) 'display
-                           (or (alist-get stop todo-write-row--stops nil nil #'eql)
-                               (setf (alist-get stop todo-write-row--stops nil nil #'eql)
-                                     `(space :align-to ,stop))))
-        (forward-char rest)))
-    middle))
+        ;; width, and keeps right-to-left text from moving the digits.  The gap ends
+        ;; before the last blank, which stays in wider fonts.
+        (insert (propertize (make-string (max 1 (- column used (todo-write-text-width shown))) ?\s)
+                            'display `(space :align-to ,(if (eql todo-write-row-scale 1) column
+                                                          (* column todo-write-row-scale))))
+                " " tail))
+      (when end
+        (insert end)))))
 
 (defun todo-write-row-fit (left right width)
   "Return LEFT and RIGHT as one line of WIDTH columns, LEFT truncated to fit.

@@ -338,25 +338,12 @@ See `todo-write-view-fold-completed'."
          (funcall (button-get button 'action) button))))))
 
 (defun todo-write-view-move-imenu-index ()
-  "Return the tasks, and those of earlier lists, for imenu."
-  (append
-   (when todo-write-view-thread
-     (seq-map (lambda (item)
-                (cons (todo-write-text-plain (plist-get item :content))
-                      (todo-write-place-start (plist-get item :id))))
-              (todo-write-items todo-write-view-thread)))
-   (when todo-write-view-rows-lists
-     (list (cons "Earlier lists"
-                 (seq-mapcat
-                  (lambda (list)
-                    (mapcar (lambda (item)
-                              (list (todo-write-text-plain (plist-get item :content))
-                                    todo-write-place-footer
-                                    (lambda (_name _position id)
-                                      (todo-write-view-move--goto-former id))
-                                    (plist-get item :id)))
-                            (todo-write-plan-earlier-items todo-write-view-thread list)))
-                  todo-write-view-rows-lists))))))
+  "Return the tasks for imenu."
+  (when todo-write-view-thread
+    (seq-map (lambda (item)
+               (cons (todo-write-text-plain (plist-get item :content))
+                     (todo-write-place-start (plist-get item :id))))
+             (todo-write-items todo-write-view-thread))))
 
 (provide 'todo-write-view-move)
 ;;; todo-write-view-move.el ends here

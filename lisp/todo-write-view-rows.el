@@ -55,9 +55,6 @@ See `todo-write-footer'.")
 (defvar-local todo-write-view-rows-cleared nil
   "The completed tasks that left the list; see `todo-write-plan-items-cleared'.")
 
-(defvar-local todo-write-view-rows-lists nil
-  "The earlier lists; see `todo-write-plan-earlier-lists'.")
-
 (defvar-local todo-write-view-rows-turns nil
   "The turns that the plan shows; see `todo-write-footer-headings'.")
 
@@ -314,8 +311,7 @@ read, return how much of it is."
     (setq todo-write-view-rows-turns
           (and thread (todo-write-footer-headings thread todo-write-view-rows-open))
           todo-write-view-rows-dropped (and thread (todo-write-items-dropped thread))
-          todo-write-view-rows-cleared (and thread (todo-write-plan-items-cleared thread))
-          todo-write-view-rows-lists (and thread (todo-write-plan-earlier-lists thread)))))
+          todo-write-view-rows-cleared (and thread (todo-write-plan-items-cleared thread)))))
 
 (defun todo-write-view-rows--end-turn ()
   "If another turn runs now, or none, settle what the one that ran shows.

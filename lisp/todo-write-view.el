@@ -182,7 +182,13 @@ passed to `display-buffer'."
   (let* ((thread (or thread todo-write-view-thread (todo-write-here-default-thread)))
          ;; It signals for what is no key, before a buffer has it.
          (_ (and thread (todo-write-summary thread)))
-         (buffer (get-buffer-create todo-write-view-buffer-name))
+         ;; A plan whose buffer was renamed keeps that.
+         (buffer (or (and thread
+                          (seq-find (lambda (buffer)
+                                      (equal thread
+                                             (buffer-local-value 'todo-write-view-thread buffer)))
+                                    (todo-write-view-draw-live-buffers)))
+                     (get-buffer-create todo-write-view-buffer-name)))
          (shown (get-buffer-window-list buffer nil t))
          ;; Display it first, so that it is drawn once, for the width of its window.
          (window (display-buffer buffer action)))

@@ -136,10 +136,5 @@
     (with-current-buffer (todo-write-show)
       (should-not (funcall imenu-create-index-function)))))
 
-(ert-deftest todo-write-imenu-reaches-the-tasks-of-earlier-lists ()
-  (todo-write-isearch-tests--with-plan
-    (imenu (assoc "Apricot" (assoc "Earlier lists" (funcall imenu-create-index-function))))
-    (should (looking-at-p " +[0-9:]+ +✓ Apricot"))))
-
 (provide 'todo-write-isearch-tests)
 ;;; todo-write-isearch-tests.el ends here

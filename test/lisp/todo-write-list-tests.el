@@ -483,25 +483,7 @@ That is in milliseconds since the epoch."
       (cl-letf (((symbol-function 'frame-width) (lambda (&rest _) 44)))
         (pcase-dolist (`(,title ,_ ,suffix)
                        (funcall (completion-metadata-get metadata 'affixation-function) titles))
-          (should (< (string-width (concat title suffix)) 44))))
-      (cl-letf (((symbol-function 'yes-or-no-p) #'always))
-        (todo-write-list-forget-plan (seq-find (lambda (title) (string-prefix-p "Login" title))
-                                               titles)))
-      (should (equal '("k2") (todo-write-threads)))
-      (should-error (todo-write-list-forget-plan "Login") :type 'user-error))))
-
-(defvar embark-keymap-alist)
-
-(ert-deftest todo-write-completion-has-keys-for-embark ()
-  (todo-write-list-tests--with
-    (todo-write-test-write "a" "One")
-    (let ((embark-keymap-alist nil))
-      (cl-letf (((symbol-function 'completing-read)
-                 (lambda (_prompt table &rest _) (car (all-completions "" table)))))
-        (todo-write-read-thread "Plan: "))
-      (let ((map (symbol-value (alist-get 'todo-write-plan embark-keymap-alist))))
-        (should (eq (lookup-key map "o") #'todo-write-list-visit-plan))
-        (should (eq (lookup-key map "k") #'todo-write-list-forget-plan))))))
+          (should (< (string-width (concat title suffix)) 44)))))))
 
 (ert-deftest todo-write-completion-shows-hostile-titles-and-keys-literally ()
   (todo-write-list-tests--with

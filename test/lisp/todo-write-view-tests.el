@@ -275,12 +275,14 @@ Leave out times if WITHOUT-TIMES is non-nil."
   (todo-write-test-with-view
     (dotimes (step 300)
       (todo-write-view-tests--random-step)
-      (let ((fresh (let ((todo-write-view-buffer-name "*fresh plan*"))
-                     (save-window-excursion
-                       (with-current-buffer (todo-write-show "a")
-                         (prog1 (cons (todo-write-view-tests--rows)
-                                      (todo-write-view-tests--look 'without-times))
-                           (kill-buffer)))))))
+      (let ((fresh (save-window-excursion
+                     (switch-to-buffer "*fresh plan*")
+                     (todo-write-view-mode)
+                     (setq todo-write-view-thread "a")
+                     (todo-write-view-draw-all)
+                     (prog1 (cons (todo-write-view-tests--rows)
+                                  (todo-write-view-tests--look 'without-times))
+                       (kill-buffer)))))
         (should (equal (cons step (todo-write-view-tests--rows)) (cons step (car fresh))))
         (should (equal (todo-write-view-tests--look 'without-times) (cdr fresh)))))))
 
@@ -841,6 +843,26 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (should-not (todo-write-events-marked-p (current-buffer)))
     (todo-write-observe "a" "MESSAGE" "Hello.")
     (should (todo-write-events-marked-p (current-buffer)))))
+
+(ert-deftest todo-write-view-two-plans-stand-side-by-side-as-wide-as-their-windows ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (todo-write-test-write "b" '("Two" "in_progress"))
+    (rename-buffer "a plan" t)
+    (let ((left (selected-window))
+          (right (split-window-right 24)))
+      (set-window-buffer right (get-buffer-create "*scratch*"))
+      (todo-write-redraw)
+      (run-hook-with-args 'window-size-change-functions left)
+      (select-window right)
+      (switch-to-buffer (todo-write-show "b" nil '(display-buffer-same-window)))
+      (should-not (eq (window-buffer left) (window-buffer right)))
+      (pcase-dolist (`(,window ,text) `((,left "One") (,right "Two")))
+        (with-current-buffer (window-buffer window)
+          (should (string-search text (todo-write-test-text)))
+          (should (= todo-write-page-width (1- (window-body-width window))))))
+      ;; Its buffer stays that of the first plan.
+      (should (eq (window-buffer left) (todo-write-show "a"))))))
 
 (ert-deftest todo-write-view-without-a-plan-offers-what-fills-it ()
   (todo-write-with-store
