@@ -98,25 +98,30 @@ The login shell there may be any, so the words must mean the same in all."
   "Connect to the machine NAME unless it is connected, and say what is wanted.
 Signal a `user-error' if it cannot be begun."
   (let ((prefix (todo-write-machines-prefix name)))
-    (todo-write-core-call todo-write-dyn--hub-connect
-      (list :name name
-            :prefix prefix
-            :command (todo-write-connect--command name)
-            :environment (seq-remove (lambda (variable)
-                                       (string-match-p "[^\0-\x10ffff]" variable))
-                                     process-environment)
-            :who (format "%s@%s, process %d" (user-login-name) (system-name) (emacs-pid))
-            ;; In place of the usual ones there.
-            :homes
-            (cl-loop for (agent . folder) in todo-write-follow-agents
-                     when (and (stringp folder) (string-prefix-p prefix folder))
-                     collect (vector (symbol-name agent)
-                                     (let ((local (substring folder (length prefix))))
-                                       (if (string-match-p "\\`[/~]" local) local
-                                         (concat "~/" local)))))
-            :door (and todo-write-socket-wanted
-                       (list :version todo-write-version :emacs emacs-version
-                             :process (emacs-pid)))))))
+    (todo-write-hub-tell
+     nil
+     `(connect
+       (:machine (:name ,name :prefix ,prefix)
+        :command ,(todo-write-connect--command name)
+        :environment ,(todo-write-connect--environment)
+        :id ,todo-write-core-emacs
+        :name ,(format "%s@%s, process %d" (user-login-name) (system-name) (emacs-pid))
+        ;; In place of the usual ones there.
+        :homes ,(cl-loop for (agent . folder) in todo-write-follow-agents
+                         when (and (stringp folder) (string-prefix-p prefix folder))
+                         collect (let ((local (substring folder (length prefix))))
+                                   (cons agent (if (string-match-p "\\`[/~]" local) local
+                                                 (concat "~/" local)))))
+        :door ,(and todo-write-socket-wanted
+                    (list :welcome (todo-write-socket-welcome))))))))
+
+(defun todo-write-connect--environment ()
+  "Return the variables of `process-environment' that are text, conses."
+  (cl-loop for variable in process-environment
+           for name = (car (split-string variable "="))
+           for value = (getenv name)
+           when (and value (not (string-match-p "[^\0-\x10ffff]" (concat name value))))
+           collect (cons name value)))
 
 (defun todo-write-connect--send-all ()
   "Tell all machines that are reached what is wanted of them now."
@@ -203,7 +208,7 @@ Their plans stay, and what their agents do is unknown."
     (todo-write-connect--stop-timer link)
     (todo-write-follow-end-machine machine)
     (when (todo-write-hub-live-p)
-      (todo-write-core-call todo-write-dyn--hub-disconnect machine))
+      (todo-write-hub-tell nil `(disconnect ,machine)))
     (todo-write-socket-lose machine)
     (message "Disconnected from %s" machine)))
 
@@ -211,22 +216,28 @@ Their plans stay, and what their agents do is unknown."
 
 (defun todo-write-connect--receive (message)
   "Handle MESSAGE of the hub if it is about a connection."
-  (pcase-let (((map :kind :machine :reason :missing :note) message))
-    (when-let* (((eq 'connection kind))
-                (link (todo-write-machines-link-to machine)))
-      (if reason
-          (todo-write-connect--lose link (todo-write-text-line reason 400) missing)
-        (setf (todo-write-machines-link-state link) 'connected
-              (todo-write-machines-link-since link) (float-time)
-              (todo-write-machines-link-before link) t
-              (todo-write-machines-link-pause link) nil)
-        (todo-write-follow-reach-machine machine)
-        (todo-write-note-tell-machine machine)
-        (todo-write-connect--redraw machine)
-        (message "Connected to %s%s%s" machine
-                 (if todo-write-socket-wanted ""
-                   "; calls of agents there reach this Emacs while `todo-write-agents-mode' is on")
-                 (if note (concat "; " (todo-write-text-line note 200)) ""))))))
+  (pcase message
+    (`(connection ,machine (,state . ,about))
+     (when-let* ((link (todo-write-machines-link-to machine)))
+       (if (eq state 'lost)
+           (todo-write-connect--lose link (todo-write-text-line (plist-get about :reason) 400)
+                                     (plist-get about :is-missing))
+         (todo-write-connect--made link (plist-get about :note)))))))
+
+(defun todo-write-connect--made (link note)
+  "Note that LINK was made; NOTE is a sentence for the user, or nil."
+  (let ((name (todo-write-machines-link-name link)))
+    (setf (todo-write-machines-link-state link) 'connected
+          (todo-write-machines-link-since link) (float-time)
+          (todo-write-machines-link-before link) t
+          (todo-write-machines-link-pause link) nil)
+    (todo-write-follow-reach-machine name)
+    (todo-write-note-tell-machine name)
+    (todo-write-connect--redraw name)
+    (message "Connected to %s%s%s" name
+             (if todo-write-socket-wanted ""
+               "; calls of agents there reach this Emacs while `todo-write-agents-mode' is on")
+             (if note (concat "; " (todo-write-text-line note 200)) ""))))
 
 (defun todo-write-connect--lose (link reason missing)
   "Note that LINK was lost or not made, for REASON.

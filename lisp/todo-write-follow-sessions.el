@@ -65,7 +65,7 @@ The elements are (AGENT . FOLDER)."
   (cl-loop for (agent . folder) in homes
            when (or (not (string-match-p "[^\0-\x10ffff]" folder))
                     (todo-write-follow-sessions-skip folder "its name is not text"))
-           collect (list (symbol-name agent) (expand-file-name folder))))
+           collect (cons agent (expand-file-name folder))))
 
 (defun todo-write-follow-sessions-names (project)
   "Return the names of PROJECT's root, a list, or nil if it is not on this machine.
@@ -101,12 +101,11 @@ This asks for links, so nothing but a command about PROJECT calls it."
   "Note that LIVE, a list of plists, are the live processes."
   (clrhash todo-write-follow-sessions--processes)
   (dolist (process live)
-    (puthash (cons (plist-get process :machine) (plist-get process :sessionId)) process
+    (puthash (cons (plist-get process :machine) (plist-get process :session)) process
              todo-write-follow-sessions--processes)))
 
 (defun todo-write-follow-sessions-process-of (thread)
-  "Return the plist of the live process of THREAD's session, or nil.
-Its `:state' is `alive' or `suspended'."
+  "Return the plist of the live process of THREAD's session, or nil."
   (pcase-let (((map :machine :session :subagent)
                (todo-write-core-call todo-write-dyn--identity thread)))
     (unless subagent
@@ -136,18 +135,19 @@ NOTE has the working directory, the agent and what its process says."
                                 ;; A remote name must not open a connection.
                                 (let (file-name-handler-alist)
                                   (todo-write-text-line (abbreviate-file-name folder))))
-                           (todo-write-agent-program-label (plist-get head :host))
+                           (todo-write-agent-program-label (plist-get head :agent))
                            (todo-write-follow-sessions--status process)))
            "  "))))
 
 (defun todo-write-follow-sessions--status (process)
   "Return in words what PROCESS, a plist or nil, says, or nil."
-  (if (eq 'suspended (plist-get process :state)) "suspended"
+  (if (plist-get process :is-suspended) "suspended"
     (pcase (plist-get process :status)
       ("busy" "working")
       ("shell" "idle, 1 in background")
       ((and status (or "waiting" "idle"))
-       (let ((reason (and (equal status "waiting") (plist-get process :waitingFor))))
+       (let ((reason (and (equal status "waiting")
+                          (or (plist-get process :needs) (plist-get process :waiting-for)))))
          (if (stringp reason) (concat status ": " (todo-write-text-line reason)) status)))
       (_ (and process "unknown")))))
 
@@ -156,8 +156,8 @@ NOTE has the working directory, the agent and what its process says."
 FOUND is a list of plists, as from the module."
   (mapcar (lambda (one)
             (todo-write-follow-sessions-describe
-             (plist-get one :file) (plist-get one :time) (plist-get one :description)))
-          (seq-sort-by (lambda (one) (if (plist-get one :ofProject) 0 1)) #'<
+             (plist-get one :path) (plist-get one :modified) (plist-get one :description)))
+          (seq-sort-by (lambda (one) (if (plist-get one :is-of-project) 0 1)) #'<
                        (seq-take found 300))))
 
 (defun todo-write-follow-sessions-complete (prompt choices)

@@ -16,6 +16,7 @@
 
 ;;; Code:
 
+(require 'map)
 (require 'todo-write)
 (require 'todo-write-commands)
 (require 'todo-write-follow-sessions)
@@ -124,6 +125,9 @@ if it cannot be reached."
 (defvar todo-write-follow--sent nil
   "The homes that the hub knows, in a list, or nil if it was told of none.")
 
+(defvar todo-write-follow--last-round 0
+  "The number of the last question for sessions.")
+
 (defvar todo-write-follow--round nil
   "The answer that is awaited, a list (ROUND FOUND), or nil.")
 
@@ -137,12 +141,12 @@ machine to ask, which is connected, or nil for this one."
         (unless machine
           ;; Their processes are read, too.
           (todo-write-follow-send-homes t)
-          (todo-write-core-call todo-write-dyn--hub-search))
-        (setq todo-write-follow--round
-              (list (todo-write-core-call todo-write-dyn--hub-choose
-                      machine
-                      (if machine (list (directory-file-name (file-local-name project)))
-                        (todo-write-follow-sessions-names project)))))
+          (todo-write-hub-tell nil '(search)))
+        (setq todo-write-follow--round (list (cl-incf todo-write-follow--last-round)))
+        (todo-write-hub-tell machine
+                             `(choose ,todo-write-follow--last-round
+                                      ,(if machine (list (directory-file-name (file-local-name project)))
+                                         (todo-write-follow-sessions-names project))))
         (todo-write-hub-wait (lambda () (cdr todo-write-follow--round)))
         (cadr todo-write-follow--round))
     (setq todo-write-follow--round nil)
@@ -154,7 +158,7 @@ If SHOW is non-nil, wait only until its plan can be shown.  Signal
 `todo-write-input-error' if it cannot be read."
   (when (eq 'ready (todo-write-follow--session-state session))
     (setf (todo-write-follow--session-state session) 'check)
-    (todo-write-core-call todo-write-dyn--hub-check (todo-write-follow--session-id session)))
+    (todo-write-hub-tell nil `(check ,(todo-write-follow--session-id session))))
   (let ((todo-write-core-wait-words "Reading the session")
         (begun (float-time)))
     (todo-write-hub-wait
@@ -199,7 +203,7 @@ on.  A machine stays connected; see `todo-write-disconnect'."
                      (and thread
                           (list :title (plist-get (todo-write-summary thread) :title)
                                 :folder (plist-get about :project)
-                                :host (plist-get about :agent)))))))
+                                :agent (plist-get about :agent)))))))
                  (t (car files))))))
   (let ((sessions (if file (ensure-list (todo-write-follow--find file))
                     todo-write-follow--followed)))
@@ -277,7 +281,7 @@ Another Emacs does if that has the socket."
   (let* ((file (todo-write-follow--session-file session))
          (machine (todo-write-machines-of file))
          (id (todo-write-core-call todo-write-dyn--hub-follow
-               file (and machine (list machine (todo-write-machines-prefix machine)))
+               file (and machine (list :name machine :prefix (todo-write-machines-prefix machine)))
                (todo-write-follow--session-asked session))))
     (setf (todo-write-follow--session-id session) id
           (todo-write-follow--session-begun session) (float-time)
@@ -292,7 +296,7 @@ There are none while nothing is followed, unless ALL is non-nil."
                        (todo-write-follow-sessions-homes-there (todo-write-follow-sessions-homes))))
            (wanted (list homes leads)))
       (unless (equal wanted todo-write-follow--sent)
-        (todo-write-core-call todo-write-dyn--hub-set-homes homes (cadr wanted))
+        (todo-write-hub-tell nil `(homes ,@wanted))
         (setq todo-write-follow--sent wanted)))))
 
 (defvar todo-write-follow-patience 0.3
@@ -300,49 +304,46 @@ There are none while nothing is followed, unless ALL is non-nil."
 
 (defun todo-write-follow--receive (message)
   "Handle MESSAGE of the hub, and dispatch what it changed of agents."
-  (let ((inhibit-quit t)
-        (root (plist-get message :root)))
-    (pcase (plist-get message :kind)
-      ('processes (todo-write-follow-sessions-note-processes (plist-get message :processes)))
-      ('found (todo-write-follow--receive-found (plist-get message :files)
-                                                (plist-get message :skipped)))
-      ('choices (when (eql (plist-get message :round) (car todo-write-follow--round))
-                  (setcdr todo-write-follow--round (list (plist-get message :choices)))))
-      ('stuck
-       (message (if (plist-get message :over)
-                    "%s answers again: todo-write goes on with what is there"
-                  "%s does not answer: todo-write waits for it, and goes on with all else")
+  (let ((inhibit-quit t))
+    (pcase message
+      (`(processes ,live) (todo-write-follow-sessions-note-processes live))
+      (`(changed ,changes) (mapc #'todo-write-activity-publish changes))
+      (`(found . ,(map :sessions :unnamed))
+       (todo-write-follow--receive-found sessions unnamed))
+      (`(choices ,round ,choices)
+       (when (eql round (car todo-write-follow--round))
+         (setcdr todo-write-follow--round (list choices))))
+      (`(stuck ,root ,is-stuck)
+       (message (if is-stuck
+                    "%s does not answer: todo-write waits for it, and goes on with all else"
+                  "%s answers again: todo-write goes on with what is there")
                 (todo-write-text-line (todo-write-follow-sessions-shown root))))
-      ('broken
+      (`(broken ,root)
        (display-warning 'todo-write
                         (format "What reads the sessions of agents %sfailed; please report this"
                                 (if (string-empty-p root) ""
                                   (format "in %s " (todo-write-follow-sessions-shown root))))))
-      (kind
-       (when-let* ((id (plist-get message :session))
-                   (session (seq-find (lambda (session)
+      ((or `(,_ :session ,id . ,_) `(,_ ,id . ,_))
+       (when-let* ((session (seq-find (lambda (session)
                                         (eql id (todo-write-follow--session-id session)))
                                       todo-write-follow--followed)))
-         (pcase kind
-           ('read (todo-write-follow--receive-read session message))
-           ('progress
+         (pcase message
+           (`(read . ,news) (todo-write-follow--receive-read session news))
+           (`(progress ,_ ,thread ,percent)
             ;; Tell those who show it after `todo-write-follow-patience'.
-            (let ((thread (plist-get message :thread))
-                  (percent (plist-get message :percent)))
-              (setf (todo-write-follow--session-thread session) thread
-                    (todo-write-follow--session-percent session) percent)
-              (when (and thread (> (- (float-time) (todo-write-follow--session-begun session))
-                                   todo-write-follow-patience))
-                (todo-write-activity-note-reading thread percent))))
-           ('ready (setf (todo-write-follow--session-state session) 'ready))
+            (setf (todo-write-follow--session-thread session) thread
+                  (todo-write-follow--session-percent session) percent)
+            (when (and thread (> (- (float-time) (todo-write-follow--session-begun session))
+                                 todo-write-follow-patience))
+              (todo-write-activity-note-reading thread percent)))
+           (`(ready . ,_) (setf (todo-write-follow--session-state session) 'ready))
            ;; As after /cd.
-           ('moved (todo-write-follow--remove session t)
-                   (todo-write-follow--begin (plist-get message :file)
-                                             (todo-write-follow--session-asked session)))
-           ('unreadable (todo-write-follow--lose-file session (plist-get message :reason)))
-           ('failed (todo-write-follow--lose-file
-                     session "its reader failed; please report this"))))))
-    (mapc #'todo-write-activity-publish (plist-get message :changes))))
+           (`(moved ,_ ,file)
+            (todo-write-follow--remove session t)
+            (todo-write-follow--begin file (todo-write-follow--session-asked session)))
+           (`(unreadable ,_ ,reason) (todo-write-follow--lose-file session reason))
+           (`(failed ,_) (todo-write-follow--lose-file
+                          session "its reader failed; please report this"))))))))
 
 (defun todo-write-follow--lose-file (session reason)
   "End following SESSION, whose transcript cannot be read for REASON.
@@ -411,7 +412,7 @@ An error with one of them is reported, and does not stop the others."
 (defun todo-write-follow-search ()
   "Search for sessions now."
   (when (todo-write-hub-live-p)
-    (todo-write-core-call todo-write-dyn--hub-search)))
+    (todo-write-hub-tell nil '(search))))
 
 ;;; Sessions of another machine
 
@@ -433,17 +434,17 @@ A new hub had not known it when they were begun."
 
 ;;; What the hub reads
 
-(defun todo-write-follow--receive-read (session message)
-  "Handle MESSAGE, that the transcript of SESSION was read to its end."
-  (when (> (plist-get message :skipped) 0)
+(defun todo-write-follow--receive-read (session news)
+  "Handle NEWS, a plist: the transcript of SESSION was read to its end."
+  (when (> (plist-get news :skipped) 0)
     (todo-write-follow-sessions-skip
      (todo-write-follow--session-file session)
      "a line over 16 MiB, or all but its last 512 MiB"))
-  (todo-write-events-warn (plist-get message :warnings))
-  (setf (todo-write-follow--session-thread session) (plist-get message :thread)
-        (todo-write-follow--session-grew session) (plist-get message :grew))
+  (todo-write-events-warn (plist-get news :warnings))
+  (setf (todo-write-follow--session-thread session) (plist-get news :thread)
+        (todo-write-follow--session-grew session) (plist-get news :grew))
   (todo-write-activity-note-reading (todo-write-follow--session-thread session) nil)
-  (dolist (update (plist-get message :updates))
+  (dolist (update (plist-get news :updates))
     (todo-write-plan-publish (plist-get update :thread) (plist-get update :outcome))))
 
 ;;; What is live
@@ -461,7 +462,7 @@ rest."
   (let ((left todo-write-follow-most-new))
     (while (and found (>= left 0))
       (let* ((one (pop found))
-             (file (plist-get one :file))
+             (file (plist-get one :path))
              (machine (todo-write-machines-of file)))
         (unless (or (todo-write-follow--find file)
                     (member file todo-write-follow--stopped)
@@ -469,7 +470,7 @@ rest."
                            (todo-write-follow--leads-p)))
                     (not (or (plist-get one :begun)
                              (todo-write-follow-sessions-process-in file)
-                             (todo-write-follow--recent-p (plist-get one :time)))))
+                             (todo-write-follow--recent-p (plist-get one :modified)))))
           (cond ((= left 0) (todo-write-follow-search))
                 ;; No more of a machine are followed if it has too many.
                 ((not (todo-write-follow--session-id (todo-write-follow--begin file)))

@@ -23,7 +23,7 @@
   "The process of the program, or nil.")
 
 (defvar todo-write-hub-functions nil
-  "Abnormal hook, called with each message of the program, a plist.
+  "Abnormal hook, called with each message of the program, a list.
 See `todo-write-dyn--feed'.")
 
 (defvar todo-write-hub-call-functions nil
@@ -186,11 +186,16 @@ here again: then the outermost call goes on."
         (dolist (news (todo-write-core-call todo-write-dyn--feed))
           (setq todo-write-hub--heard (float-time))
           (condition-case-unless-debug err
-              (run-hook-with-args (if (plist-get news :type) 'todo-write-hub-call-functions
+              (run-hook-with-args (if (keywordp (car news)) 'todo-write-hub-call-functions
                                     'todo-write-hub-functions)
                                   news)
             ;; `C-g' may end the wait for a file; what follows is dispatched all the same.
             ((error quit) (message "todo-write: %s" (todo-write-core-error-text err)))))))))
+
+(defun todo-write-hub-tell (machine command)
+  "Tell the program COMMAND, or that of MACHINE, a name, if that is non-nil.
+COMMAND is one of doc/protocol.md, a list of its name and its fields."
+  (todo-write-core-call todo-write-dyn--tell machine command))
 
 (defun todo-write-hub--flush-soon ()
   "Send the program soon what it has not taken yet; the module calls this."

@@ -142,8 +142,8 @@ main agents."
                   (todo-write-note--untold thread)
                   (todo-write-core-call todo-write-dyn--untold-edits thread))))
       (cond ((not (todo-write-note--in-agent-p thread))
-             (todo-write-core-call todo-write-dyn--door-tell machine session on))
-            (on (todo-write-core-call todo-write-dyn--door-ring machine session))))))
+             (todo-write-hub-tell machine `(tell ,session ,on)))
+            (on (todo-write-hub-tell machine `(ring ,session)))))))
 
 (defun todo-write-note--on-event (thread what _data)
   "Update the file for the hook of THREAD soon if WHAT is a change of it.

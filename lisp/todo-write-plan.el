@@ -24,7 +24,7 @@ SOURCE and UNANSWERED are as there.  CALL is a plist of what is known of the
 call: :id, that in the transcript of the agent's session; :sent, that which
 its program gave it, the same if it is sent again, which then gets the same
 answer; and :time, when that program got it, in milliseconds since the
-epoch.  It is t if nothing is known, and nil if no transcript has the call."
+epoch.  It is nil if no transcript has the call."
   (todo-write-core-configure)
   (let* ((inhibit-quit t)
          (outcome (todo-write-plan-publish thread

@@ -96,13 +96,19 @@ last two."
 A message says which, or why the socket cannot be opened safely."
   (unless (todo-write-socket-state)
     (todo-write-hub-ensure)
-    (todo-write-core-call todo-write-dyn--door-open
-      (and todo-write-socket (expand-file-name todo-write-socket)) emacs-version (emacs-pid)
-      (mapcar #'expand-file-name
-              (seq-remove #'file-remote-p todo-write-socket-codex-folders))))
+    (todo-write-hub-tell
+     nil `(door (:welcome ,(todo-write-socket-welcome)
+                 :socket ,(and todo-write-socket (expand-file-name todo-write-socket))
+                 :codex ,(vconcat (mapcar #'expand-file-name
+                                          (seq-remove #'file-remote-p
+                                                      todo-write-socket-codex-folders)))))))
   (setq todo-write-socket-wanted t)
   (add-hook 'todo-write-hub-call-functions #'todo-write-socket--receive)
   (add-hook 'todo-write-hub-begin-hook #'todo-write-socket--open-again))
+
+(defun todo-write-socket-welcome ()
+  "Return what programs are told of this Emacs, a plist."
+  (list :version todo-write-version :emacs emacs-version :process (emacs-pid)))
 
 (defun todo-write-socket--open-again ()
   "Open the socket of a hub that has begun in place of an earlier one."
@@ -117,7 +123,7 @@ A message says which, or why the socket cannot be opened safely."
   (remove-hook 'todo-write-hub-begin-hook #'todo-write-socket--open-again)
   (remove-hook 'todo-write-hub-call-functions #'todo-write-socket--receive)
   (when (todo-write-hub-live-p)
-    (todo-write-core-call todo-write-dyn--door-close))
+    (todo-write-hub-tell nil '(door nil)))
   (mapc #'todo-write-socket--close todo-write-socket-programs))
 
 (defun todo-write-socket-state ()
@@ -202,13 +208,14 @@ It is forgotten unless it serves sessions."
 
 (defun todo-write-socket-answer (program call ok text &optional decision)
   "Answer CALL, a message of PROGRAM, with TEXT.
-OK is nil for an error.  DECISION is a plist as for `json-serialize', or
-nil.  Return nil if the connection has closed."
+OK is nil for an error.  DECISION is a decision of doc/protocol.md, a
+plist, or nil.  Return nil if the connection has closed."
   (when (todo-write-socket-live-p program)
-    (todo-write-core-call todo-write-dyn--door-answer
-      (todo-write-socket-program-remote program) (todo-write-socket-program-id program)
-      (plist-get call :call) ok
-      (todo-write-socket-unicode text) (and decision (json-serialize decision)))
+    (todo-write-hub-tell
+     (todo-write-socket-program-remote program)
+     `(answer ,(todo-write-socket-program-id program)
+              (:call ,(plist-get call :call) :ok ,ok :text ,(todo-write-socket-unicode text)
+               :decision ,decision)))
     t))
 
 (defun todo-write-socket-live-p (program)

@@ -128,7 +128,7 @@ unknown ID."
   (todo-write-core-configure)
   (let ((inhibit-quit t))
     (todo-write-plan-publish
-     thread (todo-write-core-call todo-write-dyn--edit thread operation args))))
+     thread (todo-write-core-call todo-write-dyn--edit thread (cons operation args)))))
 
 (defun todo-write-undo (thread)
   "Undo the last change of THREAD's list, by the agent or the user.

@@ -65,6 +65,7 @@ pub mod program;
 pub mod recorder;
 pub mod reports;
 pub mod request;
+pub mod review;
 pub mod text;
 pub mod thread;
 pub mod wire;

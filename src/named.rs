@@ -1,7 +1,9 @@
 //! Enums and objects with names in JSON: the journal and Lisp share them.
 
+use std::ops::Deref;
+
 use serde::de::DeserializeOwned;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 /// Defines an enum with names, conversions between both, and serde by these names.
@@ -59,6 +61,23 @@ macro_rules! wire_fields {
             }
         }
     };
+}
+
+/// A name, which Lisp may have as a string or as a symbol.
+#[derive(Deserialize)]
+pub(crate) struct Name(pub(crate) String);
+
+impl Deref for Name {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Deserializes a [`Name`] as a string.
+pub(crate) fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::<Name>::deserialize(deserializer)?.map(|Name(name)| name))
 }
 
 /// Removes a field if it has the expected type.

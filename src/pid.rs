@@ -3,10 +3,13 @@
 use std::fs;
 use std::path::Path;
 
+use serde::Serialize;
+
 use crate::file;
 
 /// The state of a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ProcessState {
     /// It runs or sleeps.
     Alive,

@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 use crate::events::Millis;
 use crate::events::payload::Fields;
 pub use crate::events::payload::{Metadata, Payload, Type};
-use crate::events::turns::Turns;
+use crate::events::turns::{self, Turns};
 use crate::fault::may_panic_here;
 use crate::list::item::Item;
-use crate::named::wire_names;
+use crate::named::{self, wire_names};
 
 wire_names! {
     /// The phase of the work; see [`Phase::of`].
@@ -116,17 +116,23 @@ impl Observation {
 
 /// Which observations to return. A field that is not set admits all.
 #[allow(missing_docs)]
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Filter {
+    #[serde(rename = "type")]
     pub kind: Option<Type>,
     /// Only these types, if there are any.
+    #[serde(rename = "types")]
     pub kinds: Vec<Type>,
     pub phase: Option<Phase>,
+    #[serde(deserialize_with = "named::name")]
     pub token_type: Option<String>,
+    #[serde(deserialize_with = "named::name")]
     pub step: Option<String>,
     /// Only those that belong to no item.
     pub outside: bool,
-    /// Only those of the turn with this index.
+    /// Only those of the turn with this index, which is read as its number, from 1 on.
+    #[serde(deserialize_with = "turns::index")]
     pub turn: Option<usize>,
     /// Only this number of newest ones.
     pub limit: Option<usize>,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -15,6 +16,8 @@ use super::segments::{Durability, SEGMENT, Span};
 use super::summary::KeptPlan;
 use crate::error::Error;
 use crate::events::Millis;
+use crate::events::observation::Observation;
+use crate::events::work::{Part, WorkSums, belongs};
 use crate::file::modified;
 use crate::thread::activity::Ending;
 use crate::thread::record::Record;
@@ -268,8 +271,50 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::get`].
-    pub(crate) fn records_of(&mut self, key: &str, span: &Span) -> Result<Vec<Record>, Error> {
+    fn records_of(&mut self, key: &str, span: &Span) -> Result<Vec<Record>, Error> {
         self.plan(key)?.map_or(Ok(Vec::new()), |plan| plan.records_of(span))
+    }
+
+    /// The observations of work in a part of a plan, oldest first. They were recorded, or sent out, with one of
+    /// `numbers`.
+    ///
+    /// # Errors
+    /// As [`Store::get`].
+    pub fn work_recorded(
+        &mut self,
+        key: &str,
+        part: Part<'_>,
+        numbers: Range<u64>,
+    ) -> Result<Vec<Arc<Observation>>, Error> {
+        let is_of = |one: &Arc<Observation>| {
+            belongs(one, part) && numbers.contains(&one.payload.metadata.of_call.unwrap_or(one.number))
+        };
+        // The work of a subagent may come after the turn in which it was sent out.
+        let span = Span::Observations(numbers.start.max(1), u64::MAX);
+        let Some(thread) = self.get(key)? else { return Ok(Vec::new()) };
+        if span.within(thread).is_in(thread) {
+            return Ok(thread.observations().reported().filter(|one| is_of(one)).cloned().collect());
+        }
+        let observed = self.records_of(key, &span)?.into_iter().filter_map(|record| match record {
+            Record::Observation(observation) => Some(observation),
+            _ => None,
+        });
+        Ok(observed.filter(is_of).collect())
+    }
+
+    /// The sums of the recorded work of a plan, at least of the turn with this index.
+    ///
+    /// # Errors
+    /// As [`Store::get`].
+    pub(crate) fn recorded_sums(&mut self, key: &str, turn: Option<usize>) -> Result<WorkSums, Error> {
+        let Some(thread) = self.get(key)? else { return Ok(WorkSums::default()) };
+        let numbers = match turn {
+            // The figures of a response may be corrected in the next turn.
+            Some(turn) => thread.all_turns().numbers(turn.saturating_sub(1), turn.saturating_add(1)),
+            None => 0..u64::MAX,
+        };
+        let found = self.work_recorded(key, Part::Whole, numbers)?;
+        Ok(self.get(key)?.map(|thread| WorkSums::of(&found, thread.all_turns())).unwrap_or_default())
     }
 
     /// The newest places of a plan that have all the words, newest first.

@@ -2,43 +2,38 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::ser::Sparse;
-use crate::list::item::{Author, Item, Priority, Status};
+use crate::list::item::{Author, Item};
 
-/// An item as Lisp has it.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ShownItem<'i> {
-    status: Status,
-    id: &'i str,
-    content: &'i str,
-    active_form: &'i str,
-    priority: Option<Priority>,
-    added_by: Option<Author>,
-    untold: bool,
-    blocked_by: &'i [String],
-    owner: Option<&'i str>,
+/// An item as Lisp has it: the journal names its fields otherwise.
+pub(super) struct ShownItem(Arc<Item>);
+
+impl From<&Arc<Item>> for ShownItem {
+    fn from(item: &Arc<Item>) -> ShownItem {
+        ShownItem(item.clone())
+    }
 }
 
-impl<'i> From<&'i Arc<Item>> for ShownItem<'i> {
-    fn from(item: &'i Arc<Item>) -> ShownItem<'i> {
-        ShownItem {
-            status: item.status,
-            id: &item.id,
-            content: &item.content,
-            active_form: &item.active_form,
-            priority: item.priority,
-            added_by: Some(item.added_by).filter(|author| *author != Author::default()),
-            untold: !item.told,
-            blocked_by: &item.blocked_by,
-            owner: item.owner.as_deref(),
-        }
+impl Serialize for ShownItem {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let ShownItem(item) = self;
+        let mut fields = serializer.serialize_struct("Item", 9)?;
+        fields.serialize_field("status", &item.status)?;
+        fields.serialize_field("id", &item.id)?;
+        fields.serialize_field("content", &item.content)?;
+        fields.serialize_field("activeForm", &item.active_form)?;
+        fields.serialize_field("priority", &item.priority)?;
+        fields.serialize_field("addedBy", &Some(item.added_by).filter(|author| *author != Author::Agent))?;
+        fields.serialize_field("untold", &!item.told)?;
+        fields.serialize_field("blockedBy", &item.blocked_by)?;
+        fields.serialize_field("owner", &item.owner)?;
+        fields.end()
     }
 }
 
 /// Items as Lisp has them.
-pub(super) fn shown(items: &[Arc<Item>]) -> Sparse<Vec<ShownItem<'_>>> {
+pub(super) fn shown(items: &[Arc<Item>]) -> Sparse<Vec<ShownItem>> {
     Sparse(items.iter().map(ShownItem::from).collect())
 }

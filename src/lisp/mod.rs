@@ -1,24 +1,24 @@
 //! The border to Emacs. No other module depends on Lisp.
 //!
-//! Functions to which Lisp only forwards are documented there. Four rules hold here:
+//! Functions to which Lisp only forwards are documented there. `lisp!` defines them all; four rules hold here:
 //!
 //! - The store is not borrowed while Lisp runs, since Lisp may call back. Arguments are converted
 //!   before the borrow, results after it.
 //! - Journals are read and appended at once, since they are local and bounded. Other files may be on a file system
 //!   that hangs: a thread reads them.
-//! - Arguments of our types are read by their `FromLisp`, the value of a function is converted by
-//!   `IntoLisp`; `border` and `guarded` catch the panics of both and of the body.
+//! - Arguments are deserialized and values serialized; `guarded` catches the panics of both and of the body.
 //! - An error of this crate becomes a child of `todo-write-error`. A signal or throw of Lisp, such as
 //!   quit, passes through.
 
+mod de;
 mod diffs;
 mod door;
 #[cfg(feature = "panic-injection")]
 mod faults;
 mod feed;
 mod files;
+mod function;
 mod items;
-mod machines;
 mod names;
 mod news;
 mod observations;
@@ -45,9 +45,9 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::SystemTime;
 
-use emacs::{Env, FromLisp, IntoLisp, Result, Value, defun};
+use emacs::{Env, Result, Value};
 use once_cell::sync::Lazy;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
 use crate::error::Error;
@@ -61,7 +61,7 @@ use crate::list::input::{Options, SeveralInProgress};
 use crate::reports::Table;
 use crate::thread::{State, Thread};
 use crate::wire::program::Command;
-use read::wrong;
+use function::lisp;
 
 emacs::plugin_is_GPL_compatible!();
 
@@ -78,6 +78,25 @@ fn init(env: &Env) -> Result<()> {
             info.location().map_or_else(String::new, |place| format!("{}:{}", place.file(), place.line()));
         PANIC_PLACE.with_borrow_mut(|last| *last = place);
     }));
+    let files = [
+        define,
+        diffs::define,
+        door::define,
+        feed::define,
+        files::define,
+        observations::define,
+        pid::define,
+        programs::define,
+        requests::define,
+        review::define,
+        rows::define,
+        streams::define,
+        threads::define,
+        work::define,
+    ];
+    files.iter().try_for_each(|define| define(env))?;
+    #[cfg(feature = "panic-injection")]
+    faults::define(env)?;
     env.call("set", (env.intern("todo-write-module--loaded-version")?, env!("CARGO_PKG_VERSION")))?;
     Ok(())
 }
@@ -184,12 +203,7 @@ fn now() -> Millis {
     millis_of(SystemTime::now()).unwrap_or_default()
 }
 
-/// Runs the body of a Lisp function and converts its value; turns panics and errors into Lisp errors.
-fn border<'e, T: IntoLisp<'e>>(env: &'e Env, body: impl FnOnce() -> Result<T>) -> Result<Value<'e>> {
-    guarded(env, || body()?.into_lisp(env))
-}
-
-/// As [`border`], with a value that is serialized.
+/// Runs the body of a Lisp function and serializes its value.
 fn serialized<T: Serialize>(env: &Env, body: impl FnOnce() -> Result<T>) -> Result<Value<'_>> {
     guarded(env, || ser::to_lisp(env, &body()?))
 }
@@ -233,56 +247,56 @@ fn panic_message(panic: &(dyn Any + Send)) -> &str {
     words.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic")
 }
 
-/// Set the options for all later calls.
-///
-/// OPTIONS is a plist of the user options that the module uses, such as `todo-write-directory', and
-/// their values.  Signal `todo-write-input-error', which names the option, for a wrong value or another
-/// option.
-#[defun]
-fn configure(env: &Env, options: Settings) -> Result<Value<'_>> {
-    border(env, || {
-        with_module(|module| module.configure(options));
-        Ok(())
-    })
-}
-
-impl FromLisp<'_> for Settings {
-    fn from_lisp(value: Value<'_>) -> Result<Settings> {
-        guarded(value.env, || read_settings(value))
+lisp! { env =>
+    /// Set the options for all later calls.
+    ///
+    /// OPTIONS is a plist of the user options that the module uses, such as `todo-write-directory', and
+    /// their values.  Signal `todo-write-input-error', which names the option, for a wrong value or another
+    /// option.
+    fn configure(options: UserOptions) {
+        with_module(|module| module.configure(options.into()))
     }
 }
 
-fn read_settings(options: Value<'_>) -> Result<Settings> {
-    const OPTIONS: &str = "a plist of user options";
-    let mut settings = Settings::default();
-    let Settings { storage, input, keep_completed, policy } = &mut settings;
-    for (option, value) in read::plist("options", options, OPTIONS)? {
-        let option = option.as_str();
-        match option {
-            "todo-write-directory" => {
-                storage.folder = read::optional(option, value, read::text)?.map(PathBuf::from);
-            }
-            "todo-write-durability" => {
-                storage.durability = read::one_of(option, value, Durability::parse, "process or disk")?;
-            }
-            "todo-write-core-emacs" => storage.emacs = read::optional(option, value, read::text)?,
-            "todo-write-history-limit" => storage.history_limit = read::whole_number(option, value)?,
-            "todo-write-max-items" => input.max_items = read::whole_number(option, value)?,
-            "todo-write-max-length" => input.max_length = read::whole_number(option, value)?,
-            "todo-write-strict" => input.strict = value.is_not_nil(),
-            "todo-write-several-in-progress" => {
-                input.several_in_progress = match read::name(option, value)?.as_deref() {
-                    None => SeveralInProgress::Notice,
-                    Some("allow") => SeveralInProgress::Allow,
-                    Some("refuse") => SeveralInProgress::Refuse,
-                    _ => return Err(wrong(option, value, "nil, allow or refuse")),
-                }
-            }
-            "todo-write-keep-completed" => *keep_completed = value.is_not_nil(),
-            "todo-write-record-patches" => policy.numbers_only = !value.is_not_nil(),
-            "todo-write-record-excluded" => policy.excluded = read::texts(option, value)?,
-            _ => return Err(wrong("options", options, OPTIONS)),
+/// The user's options as Lisp names them.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct UserOptions {
+    todo_write_directory: Option<PathBuf>,
+    todo_write_durability: Durability,
+    todo_write_core_emacs: Option<String>,
+    todo_write_history_limit: usize,
+    todo_write_max_items: usize,
+    todo_write_max_length: usize,
+    todo_write_strict: bool,
+    todo_write_several_in_progress: SeveralInProgress,
+    todo_write_keep_completed: bool,
+    todo_write_record_patches: bool,
+    todo_write_record_excluded: Vec<String>,
+}
+
+impl From<UserOptions> for Settings {
+    fn from(options: UserOptions) -> Settings {
+        Settings {
+            storage: Storage {
+                folder: options.todo_write_directory,
+                durability: options.todo_write_durability,
+                history_limit: options.todo_write_history_limit,
+                emacs: options.todo_write_core_emacs,
+                ..Storage::default()
+            },
+            input: Options {
+                max_items: options.todo_write_max_items,
+                max_length: options.todo_write_max_length,
+                strict: options.todo_write_strict,
+                several_in_progress: options.todo_write_several_in_progress,
+            },
+            keep_completed: options.todo_write_keep_completed,
+            policy: Policy {
+                numbers_only: !options.todo_write_record_patches,
+                excluded: options.todo_write_record_excluded,
+                ..Policy::default()
+            },
         }
     }
-    Ok(settings)
 }

@@ -28,10 +28,10 @@ pub(super) fn word<'e>(env: &'e Env, word: &'static str) -> Result<Value<'e>> {
     interned(env, &WORDS, word, || text(env, word))
 }
 
-/// The keyword of a name.
+/// The keyword of a name, with hyphens.
 pub(super) fn keyword<'e>(env: &'e Env, name: &'static str) -> Result<Value<'e>> {
     thread_local! { static KEYWORDS: Interned = RefCell::default(); }
-    interned(env, &KEYWORDS, name, || symbol(env, &format!(":{name}")))
+    interned(env, &KEYWORDS, name, || symbol(env, &format!(":{}", name.replace('_', "-"))))
 }
 
 type Interned = RefCell<HashMap<&'static str, &'static GlobalRef>>;

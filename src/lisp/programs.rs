@@ -1,36 +1,32 @@
 //! Lisp functions of the programs whose agents are known.
 
-use emacs::{Env, Result, Value, defun};
-
-use super::{read, serialized};
+use super::function::lisp;
 use crate::program::{Identity, Planless, Program};
 
-/// Return the program with NAME, or that calls itself NAME as an MCP client, or nil.
-///
-/// It is a plist: `:name', what threads and transcripts call it, `:label', what users read, `:client', what it
-/// calls itself, and `:resume', the argument before the id of a session that it takes up again, or nil.
-/// Programs without that are not followed.
-#[defun]
-fn program<'e>(env: &'e Env, name: Value<'e>) -> Result<Value<'e>> {
-    serialized(env, || Ok(Program::find(&read::text("name", name)?)))
-}
+lisp! { env =>
+    /// Return the program with NAME, or that calls itself NAME as an MCP client, or nil.
+    ///
+    /// It is a plist: `:name', what threads and transcripts call it, `:label', what users read, `:client', what it
+    /// calls itself, and `:resume', the argument before the id of a session that it takes up again, or nil.
+    /// Programs without that are not followed.
+    fn program(name: String) -> Option<Program> {
+        Program::find(&name)
+    }
 
-/// Return why AGENT, a name or label of a program, sends no plan, or nil if that is not known.
-///
-/// MODELS are the names of the models that it used.  The value is a plist: `:why', a phrase, and `:setting' and
-/// `:place', what switches its own plan tool on and where that belongs, or nil.
-#[defun]
-fn planless<'e>(env: &'e Env, agent: Value<'e>, models: Value<'e>) -> Result<Value<'e>> {
-    serialized(env, || Ok(Planless::of(&read::text("agent", agent)?, &read::texts("models", models)?)))
-}
+    /// Return why AGENT, a name or label of a program, sends no plan, or nil if that is not known.
+    ///
+    /// MODELS are the names of the models that it used.  The value is a plist: `:why', a phrase, and `:setting' and
+    /// `:place', what switches its own plan tool on and where that belongs, or nil.
+    fn planless(agent: String, models: Vec<String>) -> Option<Planless> {
+        Planless::of(&agent, &models)
+    }
 
-/// Return whose the thread with KEY is, as that says, a plist.
-///
-/// `:machine' is the name of the machine, or nil for this one, `:program' that of the program or host,
-/// `:session' the id of the session, `:subagent' that of the subagent, or nil, and `:resume' is as in
-/// `todo-write-dyn--program'.  The program and the session are nil for a key of another form.
-#[defun]
-fn identity<'e>(env: &'e Env, key: Value<'e>) -> Result<Value<'e>> {
-    let key = read::text("key", key)?;
-    serialized(env, || Ok(Identity::of(&key)))
+    /// Return whose the thread with KEY is, as that says, a plist.
+    ///
+    /// `:machine' is the name of the machine, or nil for this one, `:program' that of the program or host,
+    /// `:session' the id of the session, `:subagent' that of the subagent, or nil, and `:resume' is as in
+    /// `todo-write-dyn--program'.  The program and the session are nil for a key of another form.
+    fn identity(key: String) -> Identity {
+        Identity::of(&key)
+    }
 }

@@ -6,17 +6,18 @@ use std::collections::HashSet;
 use std::ops::Deref;
 
 use emacs::{ErrorKind, FromLisp, ModuleError, Result, Value};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Number, Value as Json};
 
-use super::guarded;
+use super::function::Argument;
 use super::names::{keyword, word};
+use super::{de, guarded};
 use crate::error::{Error, Problem};
-use crate::events::observation::Type;
-use crate::events::stream::StreamKind;
-use crate::list::item::Status;
 use crate::list::raw::Raw;
+use crate::named::Name;
 use crate::text::excerpt;
-use crate::thread::activity::{Activity, Ending};
+use crate::thread::activity::Ending;
 
 emacs::use_functions! {
     car cdr proper_list_p => "proper-list-p"
@@ -269,7 +270,7 @@ fn list(value: Value<'_>) -> Result<Vec<Value<'_>>> {
 }
 
 /// A key as text, without the colon of a keyword. None if it is neither a symbol nor text.
-fn key_of(value: Value<'_>) -> Result<Option<String>> {
+pub(super) fn key_of(value: Value<'_>) -> Result<Option<String>> {
     if value.env.type_of(value)? == *symbol {
         let name = string_of(value.env.call(symbol_name, [value])?)?;
         return Ok(name.map(|name| name.strip_prefix(':').map(str::to_owned).unwrap_or(name)));
@@ -278,7 +279,7 @@ fn key_of(value: Value<'_>) -> Result<Option<String>> {
 }
 
 /// The contents of a Lisp string; none for raw bytes and for other objects.
-fn string_of(value: Value<'_>) -> Result<Option<String>> {
+pub(super) fn string_of(value: Value<'_>) -> Result<Option<String>> {
     // Long enough for most texts. Emacs would have to be asked for the length of each string first.
     let mut buffer = [0; 512];
     let bytes = match value.copy_string_contents(&mut buffer) {
@@ -296,27 +297,111 @@ fn is_too_long(error: &emacs::Error) -> bool {
     matches!(error.downcast_ref(), Some(ErrorKind::Module(ModuleError::BufferTooSmall { .. })))
 }
 
+/// What a value is, in words that follow "received".
+pub(super) fn describe(value: Value<'_>) -> String {
+    raw_with_symbols(value).map_or_else(|_| "something unreadable".into(), |raw| raw.describe())
+}
+
 /// The error for a wrong argument named `what`.
 pub(super) fn wrong(what: &str, value: Value<'_>, expected: &str) -> emacs::Error {
-    let value = raw_with_symbols(value).unwrap_or_else(|_| unreadable("something unreadable"));
-    Error::Argument(Problem::new(what, value.describe(), expected)).into()
+    Error::Argument(Problem::new(what, describe(value), expected)).into()
 }
 
 /// Reads a JSON value, with symbols as text.
-pub(super) fn json(what: &str, value: Value<'_>) -> Result<Json> {
-    Ok(raw_with_symbols(value)?.to_json().map_err(|error| error.inside(what))?)
+pub(super) fn json(value: Value<'_>) -> Result<Json> {
+    Ok(raw_with_symbols(value)?.to_json()?)
+}
+
+pub(super) fn is_integer(value: Value<'_>) -> Result<bool> {
+    Ok(value.env.type_of(value)? == *integer)
+}
+
+/// Whether a value is nil or JSON's null.
+pub(super) fn is_null(value: Value<'_>) -> bool {
+    !value.is_not_nil() || value == *key_null || value == *key_json_null
+}
+
+/// Whether a value is nil or JSON's false.
+pub(super) fn is_false(value: Value<'_>) -> bool {
+    !value.is_not_nil() || value == *key_false || value == *key_json_false
+}
+
+/// The keys of a plist, without the colons, and its values. The first of equal keys counts.
+pub(super) fn plist(value: Value<'_>) -> Result<Option<Vec<(String, Value<'_>)>>> {
+    let Some(elements) = proper_list(value)?.filter(|elements| elements.len() % 2 == 0) else {
+        return Ok(None);
+    };
+    let mut fields: Vec<(String, Value<'_>)> = Vec::new();
+    for pair in elements.chunks_exact(2) {
+        let Some(key) = key_of(pair[0])? else { return Ok(None) };
+        if fields.iter().all(|(known, _)| *known != key) {
+            fields.push((key, pair[1]));
+        }
+    }
+    Ok(Some(fields))
+}
+
+/// The elements of a list or vector; none of another object.
+pub(super) fn sequence(value: Value<'_>) -> Result<Option<Vec<Value<'_>>>> {
+    if value.env.type_of(value)? != *vector {
+        return proper_list(value);
+    }
+    let elements = emacs::Vector::from_lisp(value)?;
+    (0..elements.len()).map(|place| elements.get(place)).collect::<Result<_>>().map(Some)
+}
+
+/// The parts of a tuple `(A B . C)` of this length; none if it is shorter.
+pub(super) fn parts(value: Value<'_>, length: usize) -> Result<Option<Vec<Value<'_>>>> {
+    let (mut parts, mut rest) = (Vec::with_capacity(length), value);
+    while parts.len() + 1 < length {
+        if !is_cons(rest)? {
+            return Ok(None);
+        }
+        parts.push(value.env.call(car, [rest])?);
+        rest = value.env.call(cdr, [rest])?;
+    }
+    parts.push(rest);
+    Ok(Some(parts))
+}
+
+/// The key of a thread.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct Key(String);
+
+impl TryFrom<String> for Key {
+    type Error = &'static str;
+
+    fn try_from(key: String) -> std::result::Result<Key, &'static str> {
+        if key.is_empty() { Err("a string that is not empty") } else { Ok(Key(key)) }
+    }
+}
+
+impl Deref for Key {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The input of a write, whose symbols are no text.
+pub(super) struct Input(pub(super) Raw<'static>);
+
+impl Argument<'_> for Input {
+    fn read(_: &str, value: Value<'_>) -> Result<Input> {
+        LispReader::new(false).read(value, 0).map(Input)
+    }
 }
 
 /// Reads a string argument.
 pub(super) fn text(what: &str, value: Value<'_>) -> Result<String> {
-    string_of(value)?.ok_or_else(|| wrong(what, value, "a string"))
+    de::from_lisp(what, value)
 }
 
 /// Reads an argument that is a non-negative integer.
-pub(super) fn whole_number<N: TryFrom<i64>>(what: &str, value: Value<'_>) -> Result<N> {
-    let number = if value.env.type_of(value)? == *integer { i64::from_lisp(value).ok() } else { None };
-    let number = number.filter(|number| *number >= 0).and_then(|number| N::try_from(number).ok());
-    number.ok_or_else(|| wrong(what, value, "a whole number, zero or more"))
+pub(super) fn whole_number<N: DeserializeOwned>(what: &str, value: Value<'_>) -> Result<N> {
+    de::from_lisp(what, value)
 }
 
 /// Reads an argument that may be nil.
@@ -330,100 +415,21 @@ pub(super) fn optional<'e, T>(
 
 /// Reads a string or symbol as text, and nil or JSON's null as none.
 pub(super) fn name(what: &str, value: Value<'_>) -> Result<Option<String>> {
-    if !value.is_not_nil() || value == *key_null || value == *key_json_null {
-        return Ok(None);
-    }
-    key_of(value)?.map(Some).ok_or_else(|| wrong(what, value, "a string or a symbol"))
+    de::from_lisp(what, value).map(|name: Option<Name>| name.map(|Name(name)| name))
 }
 
-/// Reads a plist: its keys, without the colons, and values. The first of equal keys counts.
-pub(super) fn plist<'e>(what: &str, value: Value<'e>, expected: &str) -> Result<Vec<(String, Value<'e>)>> {
-    let wrong = || wrong(what, value, expected);
-    let elements = proper_list(value)?.filter(|elements| elements.len() % 2 == 0).ok_or_else(wrong)?;
-    let mut fields: Vec<(String, Value<'e>)> = Vec::new();
-    for pair in elements.chunks_exact(2) {
-        let key = key_of(pair[0])?.ok_or_else(wrong)?;
-        if fields.iter().all(|(known, _)| *known != key) {
-            fields.push((key, pair[1]));
-        }
-    }
-    Ok(fields)
-}
-
-/// Reads a string or symbol that `parse` accepts.
-pub(super) fn one_of<T>(
-    what: &str,
-    value: Value<'_>,
-    parse: impl Fn(&str) -> Option<T>,
-    expected: &str,
-) -> Result<T> {
-    name(what, value)?.as_deref().and_then(parse).ok_or_else(|| wrong(what, value, expected))
-}
-
-/// Reads a list argument.
-pub(super) fn elements<'e>(what: &str, value: Value<'e>) -> Result<Vec<Value<'e>>> {
-    proper_list(value)?.ok_or_else(|| wrong(what, value, "a list"))
-}
-
-/// Reads a list of strings.
-pub(super) fn texts(what: &str, value: Value<'_>) -> Result<Vec<String>> {
-    elements(what, value)?.into_iter().map(|element| text(what, element)).collect()
-}
-
-/// The key of a thread.
-pub(super) struct Key(String);
-
-impl FromLisp<'_> for Key {
-    fn from_lisp(value: Value<'_>) -> Result<Key> {
-        guarded(value.env, || match text("thread", value)? {
-            key if key.is_empty() => Err(wrong("thread", value, "a string that is not empty")),
-            key => Ok(Key(key)),
-        })
-    }
-}
-
-impl Deref for Key {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-/// The id of an item.
-pub(super) struct Id(pub(super) String);
-
-impl FromLisp<'_> for Id {
-    fn from_lisp(value: Value<'_>) -> Result<Id> {
-        guarded(value.env, || text("id", value).map(Id))
-    }
-}
-
-/// The input of a write.
-impl FromLisp<'_> for Raw<'static> {
-    fn from_lisp(value: Value<'_>) -> Result<Raw<'static>> {
-        guarded(value.env, || LispReader::new(false).read(value, 0))
-    }
-}
-
-/// The types of observations, in an error.
-pub(super) const TYPES: &str = "a type such as INTENT, THOUGHTS, TOOL_CALL; the manual lists all";
-
-/// Reads types with names on the wire from strings or symbols.
-macro_rules! read_by_name {
-    ($($type:ty: $what:literal, $expected:expr;)+) => { $(
+/// Lets functions of `#[defun]` take arguments of these types.
+macro_rules! from_lisp {
+    ($($type:ty: $what:literal,)+) => { $(
         impl FromLisp<'_> for $type {
             fn from_lisp(value: Value<'_>) -> Result<$type> {
-                guarded(value.env, || one_of($what, value, <$type>::parse, $expected))
+                guarded(value.env, || de::from_lisp($what, value))
             }
         }
     )+ };
 }
 
-read_by_name! {
-    Activity: "activity", "working, waiting or idle";
-    Ending: "ending", "end-of-turn, session-ended, killed, denied or error";
-    Status: "status", "pending, in_progress or completed";
-    StreamKind: "type", "TOKEN, METADATA, ERROR or END";
-    Type: "type", TYPES;
+from_lisp! {
+    Key: "thread",
+    Ending: "ending",
 }

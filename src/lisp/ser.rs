@@ -1,10 +1,10 @@
 //! Serializes Rust values to Lisp objects, so that the names of fields stand once: those of serde are the
 //! keywords of plists.
 //!
-//! - A struct is a plist; false, `None` and a unit struct are nil.
+//! - A struct is a plist, with hyphens in its keywords; false, `None` and a unit struct are nil.
 //! - A sequence is a list. A tuple, and so an array, is `(A B . C)`.
-//! - A name of an enum is a string. A variant with fields is a plist that begins with the name of the enum
-//!   and that of the variant, a symbol.
+//! - A name of an enum is a string. A variant with fields is a list of its name, a symbol, and the fields; those
+//!   with names are a plist.
 //! - A map, and all in it, is JSON as Emacs' own parser returns it: false is `:false`, null is `:null`, and a
 //!   sequence is a vector.
 //!
@@ -130,7 +130,7 @@ impl<'e> ser::Serializer for ToLisp<'e> {
     type SerializeSeq = Elements<'e>;
     type SerializeTuple = Elements<'e>;
     type SerializeTupleStruct = Impossible<Value<'e>, Failed>;
-    type SerializeTupleVariant = Impossible<Value<'e>, Failed>;
+    type SerializeTupleVariant = Elements<'e>;
     type SerializeMap = Fields<'e>;
     type SerializeStruct = Fields<'e>;
     type SerializeStructVariant = Fields<'e>;
@@ -172,7 +172,7 @@ impl<'e> ser::Serializer for ToLisp<'e> {
     }
 
     fn serialize_none(self) -> Lisp<'e> {
-        if self.is_json() { self.serialize_unit() } else { Ok(self.nil()) }
+        self.serialize_unit()
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Lisp<'e> {
@@ -180,7 +180,7 @@ impl<'e> ser::Serializer for ToLisp<'e> {
     }
 
     fn serialize_unit(self) -> Lisp<'e> {
-        Ok(k_null.bind(self.env))
+        Ok(if self.is_json() { k_null.bind(self.env) } else { self.nil() })
     }
 
     fn serialize_unit_struct(self, _: &'static str) -> Lisp<'e> {
@@ -204,13 +204,12 @@ impl<'e> ser::Serializer for ToLisp<'e> {
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
         self,
-        name: &'static str,
+        _: &'static str,
         _: u32,
         variant: &'static str,
         value: &T,
     ) -> Lisp<'e> {
-        let rest = self.env.cons(symbol(self.env, variant)?, value.serialize(self)?)?;
-        Ok(self.env.cons(keyword(self.env, name)?, rest)?)
+        Ok(self.env.list([symbol(self.env, variant)?, value.serialize(self.of_parts())?])?)
     }
 
     fn serialize_seq(self, length: Option<usize>) -> std::result::Result<Elements<'e>, Failed> {
@@ -225,8 +224,16 @@ impl<'e> ser::Serializer for ToLisp<'e> {
         Err(ser::Error::custom(name))
     }
 
-    fn serialize_tuple_variant(self, name: &'static str, _: u32, _: &'static str, _: usize) -> Refused<'e> {
-        Err(ser::Error::custom(name))
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        length: usize,
+    ) -> std::result::Result<Elements<'e>, Failed> {
+        let mut elements = self.serialize_seq(Some(length + 1))?;
+        elements.values.push(symbol(self.env, variant)?);
+        Ok(elements)
     }
 
     fn serialize_map(self, length: Option<usize>) -> std::result::Result<Fields<'e>, Failed> {
@@ -248,7 +255,7 @@ impl<'e> ser::Serializer for ToLisp<'e> {
         length: usize,
     ) -> std::result::Result<Fields<'e>, Failed> {
         let mut fields = self.serialize_struct(name, length + 1)?;
-        fields.values.extend([keyword(self.env, name)?, symbol(self.env, variant)?]);
+        fields.values.push(symbol(self.env, variant)?);
         Ok(fields)
     }
 }
@@ -274,6 +281,19 @@ impl<'e> ser::SerializeSeq for Elements<'e> {
     fn end(self) -> Lisp<'e> {
         let is_vector = self.serializer.is_json() || self.serializer.mark == Mark::Vector;
         Ok(self.serializer.env.call(if is_vector { vector } else { list }, &self.values)?)
+    }
+}
+
+impl<'e> ser::SerializeTupleVariant for Elements<'e> {
+    type Ok = Value<'e>;
+    type Error = Failed;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> std::result::Result<(), Failed> {
+        ser::SerializeSeq::serialize_element(self, value)
+    }
+
+    fn end(self) -> Lisp<'e> {
+        ser::SerializeSeq::end(self)
     }
 }
 

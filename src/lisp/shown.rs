@@ -10,6 +10,7 @@ use emacs::{Env, Result, Value};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 
+use super::function::Object;
 use super::items::{self, ShownItem};
 use super::names::keyword;
 use super::now;
@@ -55,12 +56,15 @@ pub(super) struct ShownOutcome<'o, Changes, Summary> {
     summary: Summary,
 }
 
+/// The outcome of a write or edit as Lisp has it.
+pub(super) type PlanOutcome<'o> = Sparse<ShownOutcome<'o, ShownChanges<'o, ShownItem>, &'o ShownSummary>>;
+
 /// An outcome as Lisp has it.
 pub(super) fn outcome<'o>(
     outcome: &'o Outcome,
-    summary: ShownSummary,
+    summary: &'o ShownSummary,
     warnings: &'o [String],
-) -> Sparse<ShownOutcome<'o, ShownChanges<'o, ShownItem<'o>>, ShownSummary>> {
+) -> PlanOutcome<'o> {
     let changes = outcome.changes.as_slice();
     Sparse(ShownOutcome {
         ok: outcome.ok,
@@ -247,7 +251,7 @@ pub(super) fn changes_by_kind<'e, 'c, T, I: From<&'c T> + Serialize>(
     all: &'c [Change<T>],
     warnings: &[String],
     timestamp: Millis,
-) -> Result<Value<'e>> {
+) -> Result<Object<'e>> {
     let shown = all.iter().map(|change| ser::to_lisp(env, &Sparse(ShownChange::<I>::of(change, timestamp))));
     let shown = shown.collect::<Result<Vec<_>>>()?;
     let mut fields = vec![
@@ -270,55 +274,55 @@ pub(super) fn changes_by_kind<'e, 'c, T, I: From<&'c T> + Serialize>(
     if !warnings.is_empty() {
         fields.extend([keyword(env, "warnings")?, ser::to_lisp(env, warnings)?]);
     }
-    env.list(&fields)
+    env.list(&fields).map(Object)
 }
 
 /// The changes of an item in a revision.
 pub(super) fn changes_in<'c>(
     revision: &Revision,
     changes: &'c [Change<Arc<Item>>],
-) -> Vec<Sparse<ShownChange<'c, ShownItem<'c>>>> {
+) -> Vec<Sparse<ShownChange<'c, ShownItem>>> {
     changes.iter().map(|change| Sparse(ShownChange::of(change, revision.stamp.timestamp))).collect()
 }
 
 /// A revision. `replaces` is t if it begins a list in place of another one.
 #[derive(Serialize)]
-pub(super) struct ShownRevision<'r> {
+pub(super) struct ShownRevision {
     revision: u64,
     #[serde(flatten)]
-    stamp: &'r Stamp,
+    stamp: Stamp,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     replaces: bool,
 }
 
-impl ShownRevision<'_> {
+impl ShownRevision {
     /// A revision; those of the numbers `starts` begin a list.
-    pub(super) fn of<'r>(revision: &'r Revision, starts: &HashSet<u64>) -> ShownRevision<'r> {
+    pub(super) fn of(revision: &Revision, starts: &HashSet<u64>) -> ShownRevision {
         let Revision { number, stamp, .. } = revision;
-        ShownRevision { revision: *number, stamp, replaces: starts.contains(number) }
+        ShownRevision { revision: *number, stamp: stamp.clone(), replaces: starts.contains(number) }
     }
 }
 
 /// The times of an item, and how long it is in progress until now.
 #[derive(Serialize)]
-pub(super) struct ShownTimes<'t> {
+pub(super) struct ShownTimes {
     created: Millis,
     started: Option<Millis>,
     completed: Option<Millis>,
     spent: Millis,
     running: Option<Millis>,
-    intervals: &'t [(Millis, Millis)],
+    intervals: Vec<(Millis, Millis)>,
 }
 
-impl<'t> From<&'t Times> for ShownTimes<'t> {
-    fn from(times: &'t Times) -> ShownTimes<'t> {
+impl From<&Times> for ShownTimes {
+    fn from(times: &Times) -> ShownTimes {
         ShownTimes {
             created: times.created,
             started: times.started,
             completed: times.completed,
             spent: times.spent(now()),
             running: times.running_since,
-            intervals: &times.intervals,
+            intervals: times.intervals.clone(),
         }
     }
 }
@@ -349,12 +353,12 @@ pub(super) enum ShownContent<'o> {
     #[serde(rename_all = "camelCase")]
     Plan {
         revision: u64,
-        todo_list: Vector<Sparse<Vec<ShownItem<'o>>>>,
-        changes: Sparse<ShownChanges<'o, ShownItem<'o>>>,
+        todo_list: Vector<Sparse<Vec<ShownItem>>>,
+        changes: Sparse<ShownChanges<'o, ShownItem>>,
     },
     #[serde(rename_all = "camelCase")]
     Status {
-        item: Sparse<ShownItem<'o>>,
+        item: Sparse<ShownItem>,
         status: Status,
         previous_status: Option<Status>,
     },

@@ -1,25 +1,21 @@
 //! Lisp functions on the work of agents.
 
-use std::ops::Range;
-use std::sync::Arc;
-
-use emacs::{Env, FromLisp, IntoLisp, Result, Value, defun};
+use emacs::{Result, Value};
 use serde::{Deserialize, Serialize};
 
+use super::function::{Argument, lisp};
 use super::read::{self, Key};
 use super::ser::Symbol;
 use super::threads::{with_span, with_thread};
-use super::{border, guarded, serialized, with_module};
+use super::{de, with_module};
 use crate::events::Millis;
 use crate::events::marks::Scope;
-use crate::events::observation::Observation;
 use crate::events::turns::{Commit, Ending, Turn};
 use crate::events::work::{
-    CommandWork, FileWork, Part, Tokens, Work, WorkSums, belongs, recorded_patches, runs_commands,
+    CommandWork, FileWork, Part, Tokens, Work, WorkSums, recorded_patches, runs_commands,
 };
 use crate::journal::segments::Span;
 use crate::named::is_default;
-use crate::thread::record::Record;
 use crate::thread::{Thread, first_line};
 
 emacs::use_symbols! { outside whole_turn => "turn" }
@@ -58,119 +54,20 @@ impl PartId {
     }
 }
 
-impl FromLisp<'_> for PartId {
-    fn from_lisp(value: Value<'_>) -> Result<PartId> {
-        guarded(value.env, || {
-            let (part, of_turn) = if read::is_cons(value)? {
-                let number: usize = read::whole_number("turn", value.env.call(cdr, [value])?)?;
-                let first = read::wrong("turn", value, "a number from 1 on");
-                (value.env.call(car, [value])?, Some(number.checked_sub(1).ok_or(first)?))
-            } else {
-                (value, None)
-            };
-            let is_outside = part == *outside;
-            let is_whole = is_outside || of_turn.is_some() && part == *whole_turn;
-            let item = if is_whole { None } else { read::optional("id", part, read::text)? };
-            Ok(PartId { item, is_outside, turn: of_turn })
-        })
+impl Argument<'_> for PartId {
+    fn read(name: &str, value: Value<'_>) -> Result<PartId> {
+        let (part, of_turn) = if read::is_cons(value)? {
+            let number: usize = de::from_lisp("turn", value.env.call(cdr, [value])?)?;
+            let first = read::wrong("turn", value, "a number from 1 on");
+            (value.env.call(car, [value])?, Some(number.checked_sub(1).ok_or(first)?))
+        } else {
+            (value, None)
+        };
+        let is_outside = part == *outside;
+        let is_whole = is_outside || of_turn.is_some() && part == *whole_turn;
+        let item = if is_whole { None } else { de::from_lisp(name, part)? };
+        Ok(PartId { item, is_outside, turn: of_turn })
     }
-}
-
-/// See `todo-write-plan-refused'.
-#[defun]
-fn refused<'e>(env: &'e Env, thread: Key, time: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
-        let time: Millis = read::whole_number("time", time)?;
-        with_span(env, &thread, Span::newest, |thread| thread.refused_after(time))
-    })
-}
-
-/// Return t if the tool NAME runs commands, else nil.
-#[defun]
-fn runs_commands_p<'e>(env: &'e Env, name: Value<'e>) -> Result<Value<'e>> {
-    border(env, || Ok(runs_commands(&read::text("tool", name)?)))
-}
-
-/// See `todo-write-work'.
-#[defun]
-fn work(env: &Env, thread: Key, id: PartId) -> Result<Value<'_>> {
-    serialized(env, || {
-        let (known, has_tokens) = with_thread(env, &thread, |thread| {
-            let has_tokens = thread.work_sums().has_tokens(id.part());
-            let is_known = !thread.has_forgotten(id.turn, id.part());
-            (is_known.then(|| id.of(thread.work_sums(), has_tokens)), has_tokens)
-        })?;
-        match known {
-            Some(work) => Ok(work),
-            None => Ok(id.of(&recorded_sums(env, &thread, id.turn)?, has_tokens)),
-        }
-    })
-}
-
-/// The sums of the recorded work, at least of the turn with this index.
-fn recorded_sums(env: &Env, thread: &Key, turn: Option<usize>) -> Result<WorkSums> {
-    let numbers = with_thread(env, thread, |thread| match turn {
-        // The figures of a response may be corrected in the next turn.
-        Some(turn) => thread.all_turns().numbers(turn.saturating_sub(1), turn.saturating_add(1)),
-        None => 0..u64::MAX,
-    })?;
-    let found = work_recorded(env, thread, Part::Whole, numbers)?;
-    with_thread(env, thread, |thread| WorkSums::of(&found, thread.all_turns()))
-}
-
-/// See `todo-write-turns'.
-#[defun]
-fn turns(env: &Env, thread: Key) -> Result<Value<'_>> {
-    serialized(env, || {
-        let has_forgotten = with_thread(env, &thread, |thread| thread.has_forgotten(Some(0), Part::Whole))?;
-        let recorded = if has_forgotten { Some(recorded_sums(env, &thread, None)?) } else { None };
-        with_thread(env, &thread, |thread| {
-            let has_tokens = thread.work_sums().has_tokens(Part::Whole);
-            let sums_of = |turn| {
-                let is_forgotten = thread.has_forgotten(Some(turn), Part::Whole);
-                recorded.as_ref().filter(|_| is_forgotten).unwrap_or(thread.work_sums())
-            };
-            let turns = thread.turns().iter().enumerate().map(|(place, turn)| ShownTurn {
-                prompt: turn.prompt.clone(),
-                said: turn.said.clone(),
-                began: turn.began,
-                ended: turn.ended,
-                ending: Symbol(turn.ending),
-                items: turn.items(),
-                commits: turn.commits.clone(),
-                work: PartId::whole(Some(place)).of(sums_of(place), has_tokens),
-            });
-            turns.collect::<Vec<_>>()
-        })
-    })
-}
-
-/// Return what a plan shows of the newest MOST turns of THREAD.
-///
-/// The value is a cons.  Its car is the number of all turns.  Its cdr is a list of plists, newest first:
-/// `:turn`, its number from 1 on; `:prompt` and `:said`, one line of each, as in `todo-write-turns`; `:began`,
-/// `:ended`, `:ending` and `:items`, as there; `:completed`, the number of items completed in it; `:added`,
-/// `:removed`, `:failed` and `:refused`, as of its work; `:commits`, their number, and `:commit`, the id of the
-/// last; and `:outside`, t if files were changed or commands run in it outside any item.
-#[defun]
-fn turn_headings<'e>(env: &'e Env, thread: Key, most: Value<'e>) -> Result<Value<'e>> {
-    serialized(env, || {
-        let most = read::whole_number("most", most)?;
-        with_thread(env, &thread, |thread| {
-            let turns = thread.turns();
-            let newest = turns.iter().enumerate().rev().take(most);
-            (turns.len(), newest.map(|(place, turn)| Heading::of(thread, place, turn)).collect::<Vec<_>>())
-        })
-    })
-}
-
-/// Return the first line of the first prompt of THREAD that is known, or nil.
-#[defun]
-fn first_prompt(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || {
-        let prompt = with_thread(env, &thread, |thread| thread.first_prompt())?;
-        prompt.into_lisp(env)
-    })
 }
 
 /// A turn as a line.
@@ -286,48 +183,82 @@ impl ShownWork {
     }
 }
 
-/// The observations of work in a part of a thread, oldest first. They were recorded, or sent out, with one of
-/// `numbers`.
-///
-/// # Errors
-/// The journal cannot be read.
-pub(super) fn work_recorded(
-    env: &Env,
-    thread: &str,
-    part: Part<'_>,
-    numbers: Range<u64>,
-) -> Result<Vec<Arc<Observation>>> {
-    let is_of = |one: &Arc<Observation>| {
-        belongs(one, part) && numbers.contains(&one.payload.metadata.of_call.unwrap_or(one.number))
-    };
-    // The work of a subagent may come after the turn in which it was sent out.
-    let span = Span::Observations(numbers.start.max(1), u64::MAX);
-    let in_memory = with_thread(env, thread, |thread| {
-        let found = thread.observations().reported().filter(|one| is_of(one)).cloned();
-        span.within(thread).is_in(thread).then(|| found.collect())
-    })?;
-    if let Some(found) = in_memory {
-        return Ok(found);
+lisp! { env =>
+    /// See `todo-write-plan-refused'.
+    fn refused(thread: Key, time: Millis) -> usize {
+        with_span(env, &thread, Span::newest, |thread| thread.refused_after(time))?
     }
-    let records = with_module(|module| module.store.records_of(thread, &span))?;
-    let observed = records.into_iter().filter_map(|record| match record {
-        Record::Observation(observation) => Some(observation),
-        _ => None,
-    });
-    Ok(observed.filter(is_of).collect())
-}
 
-/// See `todo-write-plan-patches'.
-#[defun]
-fn patches<'e>(env: &'e Env, thread: Key, id: PartId, path: Value<'e>) -> Result<Value<'e>> {
-    serialized(env, || {
-        let path = read::optional("path", path, read::text)?;
+    /// Return t if the TOOL, a name, runs commands, else nil.
+    fn runs_commands_p(tool: String) -> bool {
+        runs_commands(&tool)
+    }
+
+    /// See `todo-write-work'.
+    fn work(thread: Key, id: PartId) -> Option<ShownWork> {
+        let (known, has_tokens) = with_thread(env, &thread, |thread| {
+            let has_tokens = thread.work_sums().has_tokens(id.part());
+            let is_known = !thread.has_forgotten(id.turn, id.part());
+            (is_known.then(|| id.of(thread.work_sums(), has_tokens)), has_tokens)
+        })?;
+        match known {
+            Some(work) => work,
+            None => id.of(&with_module(|module| module.store.recorded_sums(&thread, id.turn))?, has_tokens),
+        }
+    }
+
+    /// See `todo-write-turns'.
+    fn turns(thread: Key) -> Vec<ShownTurn> {
+        let has_forgotten = with_thread(env, &thread, |thread| thread.has_forgotten(Some(0), Part::Whole))?;
+        let recorded = if has_forgotten { Some(with_module(|module| module.store.recorded_sums(&thread, None))?) } else { None };
+        with_thread(env, &thread, |thread| {
+            let has_tokens = thread.work_sums().has_tokens(Part::Whole);
+            let sums_of = |turn| {
+                let is_forgotten = thread.has_forgotten(Some(turn), Part::Whole);
+                recorded.as_ref().filter(|_| is_forgotten).unwrap_or(thread.work_sums())
+            };
+            let turns = thread.turns().iter().enumerate().map(|(place, turn)| ShownTurn {
+                prompt: turn.prompt.clone(),
+                said: turn.said.clone(),
+                began: turn.began,
+                ended: turn.ended,
+                ending: Symbol(turn.ending),
+                items: turn.items(),
+                commits: turn.commits.clone(),
+                work: PartId::whole(Some(place)).of(sums_of(place), has_tokens),
+            });
+            turns.collect()
+        })?
+    }
+
+    /// Return what a plan shows of the newest MOST turns of THREAD.
+    ///
+    /// The value is a cons.  Its car is the number of all turns.  Its cdr is a list of plists, newest first:
+    /// `:turn`, its number from 1 on; `:prompt` and `:said`, one line of each, as in `todo-write-turns`; `:began`,
+    /// `:ended`, `:ending` and `:items`, as there; `:completed`, the number of items completed in it; `:added`,
+    /// `:removed`, `:failed` and `:refused`, as of its work; `:commits`, their number, and `:commit`, the id of the
+    /// last; and `:outside`, t if files were changed or commands run in it outside any item.
+    fn turn_headings(thread: Key, most: usize) -> (usize, Vec<Heading>) {
+        with_thread(env, &thread, |thread| {
+            let turns = thread.turns();
+            let newest = turns.iter().enumerate().rev().take(most);
+            (turns.len(), newest.map(|(place, turn)| Heading::of(thread, place, turn)).collect())
+        })?
+    }
+
+    /// Return the first line of the first prompt of THREAD that is known, or nil.
+    fn first_prompt(thread: Key) -> Option<String> {
+        with_thread(env, &thread, |thread| thread.first_prompt())?
+    }
+
+    /// See `todo-write-plan-patches'.
+    fn patches(thread: Key, id: PartId, path: Option<String>) -> Vec<(String, String)> {
         let numbers = with_thread(env, &thread, |thread| match id.turn {
             Some(turn) => thread.all_turns().numbers(turn, turn),
             None => 0..u64::MAX,
         })?;
-        let found = work_recorded(env, &thread, id.part(), numbers)?;
+        let found = with_module(|module| module.store.work_recorded(&thread, id.part(), numbers))?;
         let patches = recorded_patches(&found, path.as_deref());
-        Ok(patches.map(|(path, patch)| (path.to_owned(), patch.to_owned())).collect::<Vec<_>>())
-    })
+        patches.map(|(path, patch)| (path.to_owned(), patch.to_owned())).collect()
+    }
 }

@@ -33,9 +33,11 @@ pub struct Options {
 
 /// See [`Options::several_in_progress`]. `Notice` and `Allow` accept the list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[allow(missing_docs)]
 pub enum SeveralInProgress {
     #[default]
+    #[serde(rename = "nil")]
     Notice,
     Allow,
     Refuse,

@@ -3,23 +3,31 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use serde::Deserialize;
+
 use super::record::RevisionRecord;
 use super::revision::{Operation, Removed, Stamp};
 use super::write::left_blockers;
 use super::{Outcome, Thread};
-use crate::error::Error;
+use crate::error::{Error, Problem};
 use crate::events::Millis;
 use crate::list::change::{apply, diff};
 use crate::list::item::{Author, Draft, Item, List, Status};
 use crate::list::merge::weave;
 use crate::list::report;
+use crate::text::{excerpt, is_blank, one_line};
 
 /// One change by the user. Positions count from 0.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[allow(missing_docs)] // Fields as in `Item`.
 pub enum Edit {
     /// Adds a pending item, by default at the end.
-    Add { content: String, position: Option<usize> },
+    Add {
+        content: String,
+        #[serde(default)]
+        position: Option<usize>,
+    },
     /// Changes the content and the activeForm.
     Rename { id: String, content: String },
     /// Changes the status.
@@ -30,6 +38,29 @@ pub enum Edit {
     Delete { id: String },
     /// Brings back an item that was removed. It is the user's from then on.
     Restore { id: String },
+}
+
+impl Edit {
+    /// Puts its content, if it has one, on one line.
+    ///
+    /// # Errors
+    /// The content is blank, or longer than `max_length` characters.
+    pub fn normalized(mut self, max_length: usize) -> Result<Edit, Error> {
+        if let Edit::Add { content, .. } | Edit::Rename { content, .. } = &mut self {
+            let line = one_line(content).0.into_owned();
+            let wrong = |expected| {
+                Error::Argument(Problem::new("content", format!("\"{}\"", excerpt(content, 60)), expected))
+            };
+            if is_blank(&line) {
+                return Err(wrong("text that is not blank".to_owned()));
+            }
+            if line.chars().count() > max_length {
+                return Err(wrong(format!("at most {max_length} characters")));
+            }
+            *content = line;
+        }
+        Ok(self)
+    }
 }
 
 impl Thread {

@@ -326,6 +326,7 @@ pub struct Process {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Found {
     /// When it was modified.
+    #[serde(with = "seconds")]
     pub modified: SystemTime,
     /// Its file.
     pub path: PathBuf,
@@ -337,6 +338,7 @@ pub struct Found {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Choice {
     /// When its file was modified.
+    #[serde(with = "seconds")]
     pub modified: SystemTime,
     /// Its file.
     pub path: PathBuf,
@@ -378,11 +380,33 @@ pub struct Connection {
     /// The user, host and process of this Emacs.
     pub name: String,
     /// The silence after which the machine counts as lost, [`SILENCE`] but in tests.
+    #[serde(default = "silence")]
     pub silence: Duration,
     /// The folders of agents there in place of the usual ones, if there are any.
     pub homes: Option<Vec<(Agent, PathBuf)>>,
     /// What agents' programs there are told of this Emacs; `None` if it takes no calls.
     pub door: Option<Opening>,
+}
+
+/// Times in seconds since the epoch.
+mod seconds {
+    use std::time::{Duration, SystemTime};
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
+        let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        serializer.serialize_f64(since.as_secs_f64())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SystemTime, D::Error> {
+        let since = Duration::try_from_secs_f64(f64::deserialize(deserializer)?).unwrap_or_default();
+        Ok(SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH))
+    }
+}
+
+fn silence() -> Duration {
+    SILENCE
 }
 
 /// A machine other than this one, on which sessions run.

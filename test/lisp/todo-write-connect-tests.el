@@ -610,7 +610,7 @@ MORE are further fields."
   (todo-write-connect-tests--with
     (todo-write-connect-tests--connect "/ssh:one:")
     (let ((found (mapcar (lambda (n)
-                           (list :file (format "/ssh:one:/x/%d.jsonl" n) :time (float-time)))
+                           (list :path (format "/ssh:one:/x/%d.jsonl" n) :modified (float-time)))
                          (number-sequence 1 60)))
           (begun 0) searched)
       (cl-letf (((symbol-function 'todo-write-follow-search) (lambda () (setq searched t)))

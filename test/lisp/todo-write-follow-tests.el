@@ -59,8 +59,8 @@
   "Switch the mode on, and wait until all homes are searched, and what it follows is read."
   (let* (searched
          (note (lambda (message)
-                 (when (eq 'found (plist-get message :kind))
-                   (cl-pushnew (plist-get message :home) searched :test #'equal)))))
+                 (when (eq 'found (car message))
+                   (cl-pushnew (plist-get (cdr message) :home) searched :test #'equal)))))
     (add-hook 'todo-write-hub-functions note 90)
     (unwind-protect
         (progn
@@ -668,8 +668,8 @@ its state, ending and reason."
 (defun todo-write-follow-tests--of-project (root)
   "Return the ids of the sessions of the project ROOT, sorted."
   (sort (cl-loop for one in (todo-write-follow--offered root nil)
-                 when (plist-get one :ofProject)
-                 collect (file-name-base (plist-get one :file)))
+                 when (plist-get one :is-of-project)
+                 collect (file-name-base (plist-get one :path)))
         #'string<))
 
 (ert-deftest todo-write-follow-tests-a-worktree-is-a-project-of-its-own ()
@@ -1103,9 +1103,9 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
     (dolist (form '((todo-write-dyn--hub-follow 5 nil nil)
                     (todo-write-dyn--hub-follow "x" (list "one") nil)
                     (todo-write-dyn--hub-set "1" nil)
-                    (todo-write-dyn--hub-set-homes '(("claude")) nil)
-                    (todo-write-dyn--hub-set-homes '(("emacs" "/x")) nil)
-                    (todo-write-dyn--hub-connect '(:name "x"))
+                    (todo-write-dyn--tell nil '(homes (("claude")) nil))
+                    (todo-write-dyn--tell nil '(homes (("emacs" . "/x")) nil))
+                    (todo-write-dyn--tell nil '(connect (:name "x")))
                     (todo-write-dyn--file-bytes "x" -1)
                     (todo-write-dyn--hub-stop nil nil)))
       (should-error (eval form t) :type 'todo-write-input-error))
@@ -1355,8 +1355,7 @@ UUID begins the names of the lines."
                         :options '((:label "Yes" :kind allow :value t)) :answer #'ignore)
     (signal-process child 'stop)
     (todo-write-test-wait
-     (lambda () (eq 'suspended (plist-get (todo-write-follow-sessions-process-of "claude:a")
-                                          :state))))
+     (lambda () (plist-get (todo-write-follow-sessions-process-of "claude:a") :is-suspended)))
     (todo-write-follow file)
     (should (eq 'waiting (state)))
     (should (todo-write-requests "claude:a"))

@@ -38,8 +38,7 @@
         (let* ((searched 0)
                (note (lambda (message)
                        ;; Nothing is found before Emacs knows that it has the socket.
-                       (when (and (eq 'found (plist-get message :kind))
-                                  (plist-get message :skipped))
+                       (when (and (eq 'found (car message)) (nth 2 message))
                          (cl-incf searched)))))
           (add-hook 'todo-write-hub-functions note 90)
           (unwind-protect

@@ -1,0 +1,149 @@
+//! What an agent changed since the user last looked: which files, and the net difference of each.
+//!
+//! [`crate::events::marks`] knows which changes are new, [`crate::events::review`] takes patches back from a text.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io::ErrorKind;
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::events::marks::{FileInEvent, Scope};
+use crate::events::payload::FileEntry;
+use crate::events::review::{LARGEST_FILE, Net, NotComposed, net};
+use crate::events::work::Part;
+use crate::file;
+use crate::journal::store::Store;
+use crate::text::path::has_method;
+
+/// The files that are reviewed.
+#[derive(Default)]
+pub struct Review {
+    /// The number of the observation with the newest change of the thread.
+    pub newest: u64,
+    /// The number of files beyond the limit.
+    pub more: usize,
+    /// The files, in the order of the first change.
+    pub files: Vec<Changes>,
+}
+
+/// The changes of a file that are reviewed.
+#[derive(Default)]
+pub struct Changes {
+    path: String,
+    project: String,
+    /// The numbers of their observations.
+    numbers: BTreeSet<u64>,
+    until: Option<u64>,
+    items: BTreeSet<String>,
+    changes: Vec<FileEntry>,
+}
+
+/// The net difference of a file.
+#[derive(Serialize)]
+pub struct Compared {
+    /// Its absolute name.
+    pub path: String,
+    /// The difference, empty if all cancels out.
+    pub patch: String,
+    /// Why that is not one difference.
+    pub reason: Option<&'static str>,
+    /// The number of the last observation with a change that is new.
+    pub until: Option<u64>,
+    /// The ids of the items in progress at the changes.
+    pub items: BTreeSet<String>,
+}
+
+impl Review {
+    /// The new changes of a thread in a scope, or all changes there, of at most `limit` files.
+    ///
+    /// # Errors
+    /// The journal cannot be read.
+    pub(crate) fn of(
+        store: &mut Store,
+        key: &str,
+        scope: Scope<'_>,
+        all: bool,
+        limit: usize,
+    ) -> Result<Review, Error> {
+        let Some(thread) = store.get(key)? else { return Ok(Review::default()) };
+        let mut chosen = Chosen { limit, project: thread.project().to_owned(), ..Chosen::default() };
+        let marks = thread.review();
+        marks.shown(scope, all).for_each(|(change, is_new)| chosen.add(change, is_new));
+        let newest = marks.newest();
+        let Chosen { mut files, places, .. } = chosen;
+        let more = places.len() - files.len();
+        let Some(first) = files.iter().filter_map(|file| file.numbers.first().copied()).min() else {
+            return Ok(Review { newest, more, files });
+        };
+        for one in store.work_recorded(key, Part::Whole, first..u64::MAX)? {
+            for changed in one.payload.files() {
+                let file = places.get(&changed.path).and_then(|place| files.get_mut(*place));
+                if let Some(file) = file.filter(|file| file.numbers.contains(&one.number)) {
+                    file.changes.push(changed.clone());
+                }
+            }
+        }
+        Ok(Review { newest, more, files })
+    }
+}
+
+/// The changes to be shown.
+#[derive(Default)]
+struct Chosen {
+    limit: usize,
+    project: String,
+    files: Vec<Changes>,
+    /// The places of the files, and of those beyond the limit.
+    places: HashMap<String, usize>,
+}
+
+impl Chosen {
+    fn add(&mut self, change: FileInEvent<'_>, is_new: bool) {
+        let (path, next) = (&change.file.path, self.places.len());
+        let place = *self.places.entry(path.clone()).or_insert(next);
+        if place == self.files.len() && place < self.limit {
+            let project = self.project.clone();
+            self.files.push(Changes { path: path.clone(), project, ..Changes::default() });
+        }
+        let Some(file) = self.files.get_mut(place) else { return };
+        file.numbers.insert(change.of.number);
+        file.items.extend(change.of.items.iter().cloned());
+        if is_new {
+            file.until = Some(change.of.number);
+        }
+    }
+}
+
+impl Changes {
+    /// Compares the file as it is now with what it was before the changes.
+    pub fn compare(self) -> Compared {
+        let Changes { path, project, until, items, changes, .. } = self;
+        let text = text_of(&Path::new(&project).join(&path), &path, &project);
+        let text = text.as_ref().map(Option::as_deref).map_err(|reason| *reason);
+        let (reason, patch) = match net(&path, &project, text, &changes) {
+            Net::Nothing => (None, String::new()),
+            Net::Difference(patch) => (None, patch),
+            Net::Patches(reason, patch) => (Some(reason.as_str()), patch),
+        };
+        Compared { path, patch, reason, until, items }
+    }
+}
+
+/// The text of a file as it is now; none if it does not exist.
+fn text_of(path: &Path, name: &str, project: &str) -> Result<Option<String>, NotComposed> {
+    // Names are those of the project's machine.
+    if has_method(name) || has_method(project) {
+        return Err(NotComposed::Elsewhere);
+    }
+    match file::read_text(path, LARGEST_FILE as u64) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) => match error.kind() {
+            ErrorKind::NotFound => Ok(None),
+            ErrorKind::FileTooLarge => Err(NotComposed::TooLarge),
+            ErrorKind::InvalidData => Err(NotComposed::Binary),
+            _ => Err(NotComposed::Unreadable),
+        },
+    }
+}
