@@ -30,10 +30,12 @@
 
 (defun todo-write-compose (name about what send &optional text)
   "Pop to a buffer called NAME to write a text ABOUT something, any value.
-WHAT says in the header line what the text is.  C-c C-c calls SEND with
-it; SEND signals what is wrong with it, or returns nil or a function, to
-be called when the window is gone.  TEXT is what there is at first.  What
-was begun about the same goes on, and about something else keeps its buffer."
+WHAT says in the header line what the text is.
+\\<todo-write-compose-mode-map>\\[todo-write-compose-send] calls SEND with \
+the text; SEND signals what is wrong
+with it, or returns nil or a function, to be called when the window is
+gone.  TEXT is what there is at first.  What was begun about the same goes
+on, and about something else keeps its buffer."
   (let ((begun (get-buffer name)))
     (pop-to-buffer (if (and begun (buffer-modified-p begun)
                             (not (equal about (buffer-local-value 'todo-write-compose--about begun))))

@@ -149,7 +149,7 @@ and \\[todo-write-menu] shows all keys.
 (defun todo-write-view--on-event (thread what data)
   "Draw what the event WHAT of THREAD with DATA affects.
 For `todo-write-events-functions'."
-  (let ((parents (todo-write-children-ancestors thread)))
+  (let ((parents (and thread (todo-write-children-ancestors thread))))
     (dolist (buffer (todo-write-view-draw-live-buffers))
       (with-current-buffer buffer
         ;; A buffer without a thread adopts one, unless that is a subagent's.

@@ -18,6 +18,7 @@
 
 (defvar todo-write-mode-line-string)
 (declare-function todo-write "todo-write")
+(declare-function todo-write-redraw "todo-write-events")
 (declare-function todo-write-mode-line-mode "todo-write-mode-line")
 
 (defun count--print (name figure)
@@ -78,6 +79,7 @@
   (todo-write-mode-line-mode)
   (todo-write "plan" "{\"todos\": [{\"content\": \"Count\", \"status\": \"in_progress\",
                                     \"activeForm\": \"Counting\"}]}")
+  (todo-write-redraw)
   (unless (string-search "Counting" (format "%s" todo-write-mode-line-string))
     (error "The mode line does not show the plan"))
   (count--print "loaded-lines"

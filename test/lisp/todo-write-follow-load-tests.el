@@ -122,6 +122,9 @@
               ;; Rows that began to work kept their places, since the overview is selected.
               (with-current-buffer "*todo-write-list*" (todo-write-list--print))
               (todo-write-redraw)
+              (when todo-write-events--timer
+                (cancel-timer todo-write-events--timer)
+                (setq todo-write-events--timer nil))
               (remove-hook 'todo-write-events-functions #'todo-write-test-draw)
               (dolist (file files)
                 (todo-write-follow-load-tests--append file 2))

@@ -71,6 +71,7 @@ The row of t30 is open."
 (defun todo-write-frames--places ()
   "Return the tasks at the top and at point of both windows."
   (todo-write-user-eval
+   '(todo-write-redraw)
    '(redisplay t)
    '(mapcar (lambda (window)
               (mapcar (lambda (position)
@@ -89,7 +90,7 @@ The row of t30 is open."
       ;; and let time pass.
       (todo-write-user-eval '(test-write 40) '(todo-write-edit "a" 'delete "t3")
                                '(todo-write-edit "a" 'add "First" 0)
-                               '(with-current-buffer todo-write-view-buffer-name (todo-write-view-draw-all)) t)
+                               '(todo-write-redraw) t)
       (should (equal (todo-write-frames--places) places))
       (should (todo-write-user-eval
                `(with-current-buffer todo-write-view-buffer-name
@@ -101,7 +102,9 @@ The row of t30 is open."
     (todo-write-user-eval
      '(with-selected-window (cadr test-windows)
         (todo-write-view-to-current))
-     '(test-write 90) t)
+     '(test-write 90)
+     '(todo-write-redraw)
+     t)
     (let ((places (todo-write-frames--places)))
       (should (equal (car places) '("t20" "t25")))
       (should (equal (cadr (cadr places)) "t90")))))
@@ -140,6 +143,7 @@ The row of t30 is open."
 (defun todo-write-frames--lines-that-do-not-fit ()
   "Return the lines of the plan that need a second line in any window."
   (todo-write-user-eval
+   '(todo-write-redraw)
    '(redisplay t)
    '(with-current-buffer todo-write-view-buffer-name
       (save-excursion
@@ -232,6 +236,7 @@ The third task is in progress and open; its story is longer than a window."
 (defun todo-write-frames--reading-places ()
   "Return what is at the start and at point of each window."
   (todo-write-user-eval
+   '(todo-write-redraw)
    '(redisplay t)
    '(mapcar (lambda (window)
               (list (test-place window (window-start window))
@@ -243,6 +248,7 @@ The third task is in progress and open; its story is longer than a window."
 N is the number of the one that is selected then."
   (todo-write-user-eval
    '(test-begin-step 3)
+   '(todo-write-redraw)
    `(progn (dolist (window test-windows)
              (with-selected-window window (todo-write-view-to-current)))
            (select-window (nth ,n test-windows))
@@ -310,7 +316,7 @@ N is the number of the one that is selected then."
     (let ((text "while an agent works"))
       (cl-loop for letter across text for n from 1
                do (todo-write-user-type (string letter))
-               (todo-write-user-eval `(test-write ,(* 4 n)) '(with-current-buffer todo-write-view-buffer-name (todo-write-view-draw-all)) t))
+               (todo-write-user-eval `(test-write ,(* 4 n)) '(todo-write-redraw) t))
       (should (equal (todo-write-user-eval
                       '(list (buffer-name (window-buffer)) (eq test-window (selected-window))
                              (with-current-buffer "notes" (list (buffer-string) (point)))))
@@ -326,7 +332,7 @@ N is the number of the one that is selected then."
     (todo-write-user-type "\e:")
     (todo-write-user-type "(setq test-")
     (todo-write-user-eval '(test-write 20) '(todo-write-pause "a" "a moment")
-                             '(todo-write-resume "a") '(with-current-buffer todo-write-view-buffer-name (todo-write-view-draw-all)) t)
+                             '(todo-write-resume "a") '(todo-write-redraw) t)
     (should (equal '("(setq test-" nil)
                    (todo-write-user-eval
                     '(with-selected-window (active-minibuffer-window)
