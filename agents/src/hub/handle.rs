@@ -137,7 +137,11 @@ impl Hub {
                 table.machines.values().for_each(|link| link.tell(&Command::Search));
             }
             Command::Choose(round, project) => {
-                choose(&self.common, round, table.homes.clone(), project);
+                let (asker, told) = channel();
+                for home in table.homes.clone() {
+                    self.tell(&mut table, &home.folder, Order::Processes(asker.clone()));
+                }
+                choose(&self.common, round, table.homes.clone(), project, told);
             }
             Command::Door(opening) => self.open(&mut table, opening),
             Command::Answer(connection, answer) => {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::around::{Around, Common};
@@ -35,6 +35,8 @@ pub(super) enum Order {
     /// The root is this home, or none any more.
     Home(Option<Home>),
     Search,
+    /// Reads the process files, and drops the sender once what they say was told.
+    Processes(Sender<()>),
     /// A file changed.
     Look,
     Close,
@@ -82,6 +84,8 @@ struct Root<'a> {
     owed: HashSet<SessionId>,
     /// Sessions that are said to be ready once the process files are read.
     ready: BTreeSet<SessionId>,
+    /// Who waits until what processes do was told.
+    askers: Vec<Sender<()>>,
     /// Sessions that have grown, and are read in the next round, too.
     grown: HashSet<SessionId>,
     /// When the round began, and when all files were looked at.
@@ -115,6 +119,7 @@ impl<'a> Root<'a> {
             search: None,
             owed: HashSet::new(),
             ready: BTreeSet::new(),
+            askers: Vec::new(),
             grown: HashSet::new(),
             begun: now,
             looked: now,
@@ -183,6 +188,11 @@ impl<'a> Root<'a> {
             Order::Search => {
                 let home = self.wanted.home.clone();
                 self.search.iter_mut().zip(home).for_each(|(search, home)| search.restart(home));
+            }
+            Order::Processes(asker) => {
+                self.processes.iter_mut().for_each(|processes| processes.is_due = true);
+                self.askers.push(asker);
+                self.tell();
             }
             Order::Look | Order::Close => {}
         }
@@ -304,6 +314,7 @@ impl<'a> Root<'a> {
     }
 
     fn say_ready(&mut self) {
+        self.askers.clear();
         for id in std::mem::take(&mut self.ready) {
             if let Some(session) = self.sessions.get(&id) {
                 let has_processes = session.has_processes(&self.around);
