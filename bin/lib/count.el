@@ -18,8 +18,6 @@
 
 (defvar todo-write-mode-line-string)
 (declare-function todo-write "todo-write")
-(declare-function todo-write-redraw "todo-write-events")
-(declare-function todo-write-mode-line-mode "todo-write-mode-line")
 
 (defun count--print (name figure)
   "Print FIGURE by NAME."

@@ -38,7 +38,8 @@
         (let* ((searched 0)
                (note (lambda (message)
                        ;; Nothing is found before Emacs knows that it has the socket.
-                       (when (and (eq 'found (car message)) (nth 2 message))
+                       (when (and (eq 'found (car message))
+                                  (plist-get (cdr message) :unnamed))
                          (cl-incf searched)))))
           (add-hook 'todo-write-hub-functions note 90)
           (unwind-protect
