@@ -80,21 +80,20 @@
   (set-process-sentinel process (bench-load--watched (process-sentinel process)))
   process)
 
-(defun bench-load-cpu ()
-  "Return the seconds of the processor that this Emacs has used."
-  (let ((attributes (process-attributes (emacs-pid))))
-    (+ (float-time (alist-get 'utime attributes)) (float-time (alist-get 'stime attributes)))))
+(defvar todo-write-hub-process)
 
-(defun bench-load-main-cpu ()
-  "Return the seconds of the processor that Emacs' main thread has used, or 0."
-  (let ((file (format "/proc/%d/task/%d/stat" (emacs-pid) (emacs-pid))))
-    (if (not (file-readable-p file)) 0
-      (with-temp-buffer
-        (insert-file-contents file)
-        (goto-char (point-max))
-        ;; What follows the name of the program, in hundredths.
-        (let ((fields (split-string (buffer-substring (search-backward ")") (point-max)))))
-          (/ (+ (string-to-number (nth 12 fields)) (string-to-number (nth 13 fields))) 100.0))))))
+(defun bench-load-emacs-cpu (&optional process)
+  "Return the seconds of the processor that PROCESS, by default this Emacs, used.
+PROCESS is a number."
+  (let ((attributes (process-attributes (or process (emacs-pid)))))
+    (+ (float-time (alist-get 'utime attributes 0)) (float-time (alist-get 'stime attributes 0)))))
+
+(defun bench-load-cpu ()
+  "Return the seconds of the processor that this Emacs and its program used."
+  (+ (bench-load-emacs-cpu)
+     (if (process-live-p (bound-and-true-p todo-write-hub-process))
+         (bench-load-emacs-cpu (process-id todo-write-hub-process))
+       0)))
 
 (defun bench-load-rss ()
   "Return the memory of this Emacs in KiB."
@@ -201,17 +200,17 @@ WHAT is \"task\" or \"fd\"."
   (clrhash bench-load-blocks)
   (setq bench-load-longest 0 bench-load--longest-collection 0)
   (run-with-timer seconds nil #'bench-load--finish
-                  (list (float-time) (bench-load-cpu) (bench-load-main-cpu) gc-elapsed gcs-done (bench-load--bytes)))
+                  (list (float-time) (bench-load-cpu) (bench-load-emacs-cpu) gc-elapsed gcs-done (bench-load--bytes)))
   (bench-load--say "ready"))
 
 (defun bench-load--finish (before)
   "Write what happened since BEFORE, and exit."
-  (pcase-let* ((`(,start ,cpu ,main ,collecting ,collections ,bytes) before)
+  (pcase-let* ((`(,start ,cpu ,emacs ,collecting ,collections ,bytes) before)
                (span (- (float-time) start)))
     (bench-load--say
      "stats"
      (format "%S" (list :share (* 100 (/ (- (bench-load-cpu) cpu) span))
-                        :main (* 100 (/ (- (bench-load-main-cpu) main) span))
+                        :emacs (* 100 (/ (- (bench-load-emacs-cpu) emacs) span))
                         :longest bench-load-longest
                         :collecting (* 100 (/ (- gc-elapsed collecting) span))
                         :collections (- gcs-done collections)

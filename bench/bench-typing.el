@@ -199,8 +199,8 @@ it is."
 LONGEST is the longest allowed one in milliseconds."
   (bench-typing--row (concat "longest block, " name) "s" (plist-get stats :longest)
                      (format "%d ms" longest) (/ longest 1000.0) 1)
-  (bench-note "%s: of %.1f %% of a core, Emacs' main thread takes %.1f %%, threads of the module the rest"
-              name (plist-get stats :share) (plist-get stats :main))
+  (bench-note "%s: of %.1f %% of a core, Emacs takes %.1f %%, the program the rest"
+              name (plist-get stats :share) (plist-get stats :emacs))
   (bench-note "%s: %d collections, the longest %.1f ms, took %.1f %%; %d KiB allocated a second"
               name (plist-get stats :collections) (* 1000 (plist-get stats :longest-collection))
               (plist-get stats :collecting) (plist-get stats :allocated)))
