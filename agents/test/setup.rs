@@ -229,7 +229,9 @@ fn no_settings_of_an_agent_are_written() {
     for agent in ["claude", "codex", "gemini", "opencode", "copilot"] {
         home.install(agent, OTHER);
         let output = home.setup(&[agent]);
-        assert!(output.is_ok && output.text.contains("put this into"), "{}", output.text);
+        // opencode has a plugin, and its own plan tool.
+        assert!(output.is_ok, "{}", output.text);
+        assert_eq!(output.text.contains("put this into"), agent != "opencode", "{}", output.text);
         assert!(home.setup(&[agent, "--remove"]).is_ok);
     }
     for file in files {
