@@ -135,7 +135,8 @@ impl<'q> Request<'q> {
             },
             ("PermissionRequest", "ExitPlanMode") => Request::of_plan(given),
             ("PermissionRequest", _) => {
-                Request::to_use(tool, given, || used_by_claude(tool, given, project), always())
+                let used = || used_by_claude(tool, given, project);
+                Request::to_use(tool, given, used, always(), [no("No", true)])
             }
             ("CodexRequest", _) if is_set(&input["elsewhere"]) => {
                 Request::elsewhere(Word("permission"), string(given, "question"), string(given, "question"))
@@ -143,14 +144,10 @@ impl<'q> Request<'q> {
             // A question of Codex can be answered, but not refused.
             ("CodexRequest", "AskUserQuestion") => Request::of_questions(given, "multiSelect"),
             ("CodexRequest", _) => {
-                let mut request = Request::to_use(tool, given, || used_by_codex(tool, given), always());
-                // The daemon takes no message with a no.
-                request.options.pop();
                 let stop = Decision { interrupt: true, ..Decision::default() };
-                request
-                    .options
-                    .extend([no("No", false), Choice::new("No, and stop the turn", "other", stop)]);
-                request
+                // The daemon takes no message with a no.
+                let refusals = [no("No", false), Choice::new("No, and stop the turn", "other", stop)];
+                Request::to_use(tool, given, || used_by_codex(tool, given), always(), refusals)
             }
             ("permission.asked", _) => of_opencode(input),
             ("question.asked", _) if is_set(&input["isTooLarge"]) => {
@@ -232,12 +229,14 @@ impl<'q> Request<'q> {
         Request { answerable: false, ..Request::new(kind, title, Use::words(words)) }
     }
 
-    /// The use of a tool with this input. One with too many fields is not shown.
+    /// The use of a tool with this input, which the user may also answer by one of `refusals`. One with too many
+    /// fields is not shown.
     fn to_use(
         tool: &'q str,
         given: &Value,
         used: impl FnOnce() -> Use<'q>,
         always: Vec<Choice>,
+        refusals: impl IntoIterator<Item = Choice>,
     ) -> Request<'q> {
         let count = |parts: &Value| parts.as_array().map_or(0, Vec::len);
         let size = given.as_object().map_or(0, serde_json::Map::len).max(count(&given["edits"]));
@@ -246,7 +245,7 @@ impl<'q> Request<'q> {
         let used = excess.map_or_else(used, Use::words);
         let mut options = vec![Choice::new("Yes", "allow", yes())];
         options.extend(always);
-        options.push(no("No", true));
+        options.extend(refusals);
         Request { options, answerable, ..Request::new(Word("permission"), tool, used) }
     }
 
@@ -395,7 +394,7 @@ fn of_opencode(input: &Value) -> Request<'_> {
     let has_always = answerable && !forever.is_empty();
     let always = has_always.then(|| choice_of_suggestion(label, 0)).into_iter().collect();
     let used = || hidden.map_or_else(|| used_by_opencode(input, &patterns("patterns")), Use::words);
-    let request = Request::to_use(shown, &Value::Null, used, always);
+    let request = Request::to_use(shown, &Value::Null, used, always, [no("No", true)]);
     Request { answerable, ..request }
 }
 

@@ -397,6 +397,9 @@ impl Journal {
         if length < newest.length || self.path(number + 1).exists() {
             return self.read_again();
         }
+        if length == newest.length {
+            return Ok(Appended::Nothing);
+        }
         let lines = Lines::of(&read_from(&self.path(number), newest.length)?);
         if let Some(newest) = &mut self.newest {
             newest.length += lines.length as u64;
@@ -404,7 +407,7 @@ impl Journal {
         Ok(if lines.records.is_empty() { Appended::Nothing } else { Appended::Records(lines.records) })
     }
 
-    /// Reads the plan anew. If its journal is gone, the next change begins one with all of the thread.
+    /// Reads the plan again from its newest segment. If its journal is gone, the next change begins one with all of the thread.
     fn read_again(&mut self) -> io::Result<Appended> {
         (self.newest, self.older) = (None, Vec::new());
         Ok(self.open()?.map_or(Appended::Nothing, |opened| Appended::Opened(Box::new(opened))))

@@ -3,8 +3,9 @@
 //! - A struct is a plist, of which the first of equal keys counts.
 //! - A sequence is a list or a vector. A tuple is `(A B . C)`.
 //! - nil is `None`, false and an empty sequence. Any other object but `:false` is true.
-//! - A name of an enum, and a [`Name`](read::Name), is a string or a symbol. A variant with fields is a list of the name and the fields.
-//! - A map, a JSON value and what is flattened are read as JSON; see [`read::json`].
+//! - A name of an enum, and a [`Name`](crate::named::Name), is a string or a symbol. A variant with fields is a list
+//!   of the name and the fields.
+//! - A map is a plist. Any other map, a JSON value and what is flattened are read as JSON; see [`read::json`].
 //!
 //! An error says where, what is there and what is allowed.
 
@@ -170,7 +171,7 @@ impl<'e> Deserializer<'e> for Lisp<'e> {
 
     forward_to_deserialize_any! {
         <V: Visitor<'e>>
-        i8 i16 i32 i64 i128 u128 char bytes byte_buf unit unit_struct ignored_any
+        i8 i16 i32 i64 i128 u128 f32 char bytes byte_buf unit unit_struct tuple_struct ignored_any
     }
 
     fn deserialize_any<V: Visitor<'e>>(self, visitor: V) -> Read<V::Value> {
@@ -180,10 +181,6 @@ impl<'e> Deserializer<'e> for Lisp<'e> {
 
     fn deserialize_bool<V: Visitor<'e>>(self, visitor: V) -> Read<V::Value> {
         visitor.visit_bool(!read::is_false(self.0))
-    }
-
-    fn deserialize_f32<V: Visitor<'e>>(self, visitor: V) -> Read<V::Value> {
-        self.deserialize_f64(visitor)
     }
 
     fn deserialize_f64<V: Visitor<'e>>(self, visitor: V) -> Read<V::Value> {
@@ -225,15 +222,6 @@ impl<'e> Deserializer<'e> for Lisp<'e> {
     fn deserialize_tuple<V: Visitor<'e>>(self, length: usize, visitor: V) -> Read<V::Value> {
         let parts = read::parts(self.0, length)?.ok_or_else(|| self.wrong("a cons"))?;
         visitor.visit_seq(Elements::of(parts))
-    }
-
-    fn deserialize_tuple_struct<V: Visitor<'e>>(
-        self,
-        _: &'static str,
-        length: usize,
-        visitor: V,
-    ) -> Read<V::Value> {
-        self.deserialize_tuple(length, visitor)
     }
 
     fn deserialize_struct<V: Visitor<'e>>(

@@ -26,7 +26,7 @@ impl Argument<'_> for Items {
     }
 }
 
-/// The text after edits, or why there is none.
+/// The text after edits, or why they do not apply.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Edited {

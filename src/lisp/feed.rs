@@ -273,7 +273,9 @@ impl Module {
             Some(News::Progress(id, applied.thread.clone(), applied.percent()))
         }));
         changed.retain(|changed| !changed.is_empty());
-        news.push(News::Changed(changed));
+        if !changed.is_empty() {
+            news.push(News::Changed(changed));
+        }
         self.followed.channel.as_mut().map(|channel| channel.acknowledge(has_more));
         news
     }

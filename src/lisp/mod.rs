@@ -4,8 +4,8 @@
 //!
 //! - The store is not borrowed while Lisp runs, since Lisp may call back. Arguments are converted
 //!   before the borrow, results after it.
-//! - Journals are read and appended at once, since they are local and bounded. Other files may be on a file system
-//!   that hangs: a thread reads them.
+//! - Journals are read and appended at once, since they are local and bounded. Emacs also waits for the other files
+//!   that a command of the user needs.
 //! - Arguments are deserialized and values serialized; `guarded` catches the panics of both and of the body.
 //! - An error of this crate becomes a child of `todo-write-error`. A signal or throw of Lisp, such as
 //!   quit, passes through.

@@ -7,6 +7,7 @@ use super::feed::Followed;
 use super::reports::{Changed, waiting};
 use super::{Module, now};
 use crate::events::{Millis, millis_of};
+use crate::program::Identity;
 use crate::recorder::ThreadUpdate;
 use crate::reports::{Background, Report, Rest, Source, Weight, What};
 use crate::thread::activity::Ending;
@@ -40,6 +41,14 @@ struct Session {
     grew: Option<Millis>,
 }
 
+impl Session {
+    /// Its id, if it is one of Claude Code, whose processes have files.
+    fn claude_id(&self) -> Option<&str> {
+        let Identity { program, session, .. } = Identity::of(&self.key);
+        session.filter(|_| program == Some("claude"))
+    }
+}
+
 impl Followed {
     fn session(&self, id: SessionId) -> Option<Session> {
         let applier = self.appliers.get(&id)?;
@@ -54,17 +63,16 @@ impl Followed {
 
     /// The live process of a session.
     fn process_of(&self, session: &Session) -> Option<&Process> {
-        let bare = session.machine.as_ref().and_then(|name| session.key.strip_prefix(&format!("{name}/")));
-        let id = bare.unwrap_or(&session.key).strip_prefix("claude:")?;
+        let id = session.claude_id()?;
         let mut live = self.live.values().flatten();
         live.find(|process| process.machine == session.machine && process.session.as_deref() == Some(id))
     }
 
     /// How the agent of a session ended, of which no process lives. It was killed if it left its file.
     fn end_of(&self, session: &Session, pid: Option<u32>) -> (Rest, &'static str) {
-        let id = session.key.rsplit("claude:").next().unwrap_or_default();
+        let id = session.claude_id();
         let is_killed = self.killed.values().flatten().any(|(machine, killed, number)| {
-            *machine == session.machine && killed == id && pid.is_none_or(|pid| pid == *number)
+            *machine == session.machine && Some(killed.as_str()) == id && pid.is_none_or(|pid| pid == *number)
         });
         let mut live = self.live.values().flatten();
         // Claude Code changes the session by its commands /clear and /resume.

@@ -88,9 +88,7 @@ pub struct Hello {
     pub root: Option<String>,
     /// The program's process id.
     pub process: Option<u32>,
-    /// The id of the process that started it.
-    pub parent: Option<u32>,
-    /// The namespace of these ids, as `/proc/self/ns/pid` names it.
+    /// The namespace of that id, as `/proc/self/ns/pid` names it.
     pub pid_domain: Option<String>,
     /// The start of the program in milliseconds since the epoch.
     pub started: Option<u64>,
