@@ -149,8 +149,10 @@ class Link {
   // Tries to connect at once if an Emacs may listen.
   hurry() {
     if (this.#socket || this.#isClosed) return;
+    const files = doors();
+    if (!files.length) return;
     clearTimeout(this.#timer);
-    this.#connect(doors());
+    this.#connect(files);
   }
 
   // Returns whether the message was sent.
@@ -491,7 +493,6 @@ export const TodoWrite = async ({ client, directory }) => {
       client: "opencode",
       project: directory,
       process: process.pid,
-      parent: process.ppid,
       pidDomain,
       started: Math.round(Date.now() - process.uptime() * 1000),
     });

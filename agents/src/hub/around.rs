@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::home::{Home, escape};
+use super::lines::size;
 use super::project::Projects;
 use super::pulse::Pulse;
 use super::queue::Queue;
@@ -41,16 +42,17 @@ impl Around {
         done
     }
 
-    /// Sends a message of about that size once there is room.
+    /// Sends a message once there is room.
+    pub(super) fn send(&self, message: Message) {
+        let bytes = size(&message);
+        self.send_sized(message, bytes);
+    }
+
+    /// As `send`, for a message of about that size.
     pub(super) fn send_sized(&self, message: Message, bytes: usize) {
         if self.aside(|| self.common.queue.wait_for_room(&message)) {
             self.common.queue.push_sized(message, bytes);
         }
-    }
-
-    pub(super) fn send(&self, message: Message) {
-        let bytes = super::lines::size(&message);
-        self.send_sized(message, bytes);
     }
 
     /// As [`Projects::of`].

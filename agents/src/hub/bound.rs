@@ -161,7 +161,6 @@ fn said(machine: &Machine, message: protocol::Message) -> protocol::Message {
             client_version: lines(hello.client_version),
             project: hello.project.and_then(|project| folder(machine, &project)),
             process: None,
-            parent: None,
             pid_domain: None,
             root: None,
             claude_folder: None,

@@ -46,9 +46,17 @@ impl Door {
         self.0.lock().state.clone()
     }
 
-    /// Notes that the owner takes what happened next; returns false for a call for whose answer its program does not
-    /// wait any more.
+    /// Tells the owner who programs reach. What changes later is told after it.
+    pub(super) fn say_state(&self) {
+        self.0.say_state();
+    }
+
+    /// Notes that the owner takes what happened next; returns false for what an earlier door left, and for a call for
+    /// whose answer its program does not wait any more.
     pub fn take(&self, event: &Event) -> bool {
+        if !self.0.is_own(event) {
+            return false;
+        }
         if let Event::Message(id, message) = event { self.0.take(*id, message) } else { true }
     }
 

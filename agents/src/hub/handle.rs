@@ -176,7 +176,12 @@ impl Hub {
         loop {
             let message = self.common.queue.take(time.min(WAIT))?;
             let Message::Door(event) = &message else { return Some(message) };
-            if self.table().door.as_ref().is_none_or(|(_, door)| door.take(event)) {
+            // Without a door, what one left is of no use.
+            let is_due = match &self.table().door {
+                Some((_, door)) => door.take(event),
+                None => matches!(event, door::Event::State(_)),
+            };
+            if is_due {
                 return Some(message);
             }
         }
@@ -267,8 +272,15 @@ impl Hub {
         let settings = door::Settings { socket, welcome: opening.welcome.clone(), patience: 10 * WAIT };
         let (finds, reports) = (Arc::clone(&self.common), Arc::clone(&self.common));
         let finder = move |folder: &Path| finds.projects.root_of(folder);
-        let out = move |event| reports.queue.push(Message::Door(event));
-        let state = match Door::open(settings, Box::new(finder), Box::new(out)) {
+        let out = move |event| {
+            let message = Message::Door(event);
+            // So programs that come, call and go fill no memory: there are threads for so many of them only.
+            if matches!(message, Message::Door(door::Event::Message(..))) {
+                reports.queue.wait_for_room(&message);
+            }
+            reports.queue.push(message);
+        };
+        match Door::open(settings, Box::new(finder), Box::new(out)) {
             Ok(door) => {
                 let usual = || {
                     let codex = table.homes.iter().filter(|home| home.agent == Agent::Codex);
@@ -278,13 +290,13 @@ impl Hub {
                 for folder in folders.into_iter().take(CODEX) {
                     codex::start(folder, door.entrance(), self.local.codex);
                 }
-                let state = door.state();
+                door.say_state();
                 table.door = Some((opening, door));
-                state
             }
-            Err(reason) => door::State::Failed(reason),
-        };
-        self.common.queue.push(Message::Door(door::Event::State(state)));
+            Err(reason) => {
+                self.common.queue.push(Message::Door(door::Event::State(door::State::Failed(reason))));
+            }
+        }
     }
 
     /// Connects to a machine, unless it is connected, and tells it again what is wanted. Sessions that
@@ -342,7 +354,13 @@ fn homes(local: &Local, named: Option<Vec<(Agent, PathBuf)>>, is_searched: bool)
         let folder = folder.strip_prefix("~").map(|rest| local.home.join(rest)).unwrap_or(folder);
         Home { agent, folder: folder.components().collect(), is_searched }
     };
-    named.unwrap_or_else(|| local.homes.clone()).into_iter().map(home).collect()
+    let mut homes: Vec<Home> = Vec::new();
+    for home in named.unwrap_or_else(|| local.homes.clone()).into_iter().map(home) {
+        // The same folder may have several names.
+        homes.retain(|known| known.folder != home.folder);
+        homes.push(home);
+    }
+    homes
 }
 
 impl Table {

@@ -238,8 +238,12 @@ impl Link {
                 }
                 state.child = Some(child);
                 drop(state);
-                let (sender, last) = channel();
-                let keep = move || drop(sender.send(last_bytes(errors)));
+                let said = Arc::new(Mutex::new(Vec::new()));
+                let (kept, (over, ended)) = (Arc::clone(&said), channel::<()>());
+                let keep = move || {
+                    keep_last(errors, &kept);
+                    drop(over);
+                };
                 let _ = thread::Builder::new().name("todo-write-errors".into()).spawn(keep);
                 let mut banner = Some(Vec::new());
                 let talk = AssertUnwindSafe(|| self.talk(output, input, unsent, &mut banner));
@@ -248,7 +252,10 @@ impl Link {
                 self.pulse.end();
                 let child = self.lock().child.take();
                 let status = child.and_then(|mut child| end(&mut child, refused.is_none()));
-                lost(refused, status, &last.recv_timeout(WAIT).unwrap_or_default(), banner)
+                // Something else may still have its standard error.
+                let _ = ended.recv_timeout(WAIT);
+                let said = std::mem::take(&mut *said.lock().unwrap_or_else(PoisonError::into_inner));
+                lost(refused, status, &said, banner)
             }
             Err(error) => {
                 let program = command.first().map_or("nothing", String::as_str);
@@ -348,14 +355,15 @@ impl Read for Heard<'_> {
     }
 }
 
-/// The last bytes of standard error.
-fn last_bytes(mut errors: ChildStderr) -> Vec<u8> {
-    let (mut last, mut bytes) = (Vec::new(), [0; ERRORS]);
+/// Keeps the last bytes of standard error.
+fn keep_last(mut errors: ChildStderr, last: &Mutex<Vec<u8>>) {
+    let mut bytes = [0; ERRORS];
     while let Ok(count @ 1..) = errors.read(&mut bytes) {
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
         last.extend_from_slice(&bytes[..count]);
-        last.drain(..last.len().saturating_sub(ERRORS));
+        let over = last.len().saturating_sub(ERRORS);
+        last.drain(..over);
     }
-    last
 }
 
 /// Whether a line is the greeting.

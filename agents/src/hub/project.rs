@@ -82,10 +82,8 @@ impl Projects {
         Some(found)
     }
 
+    /// Looks for the project of a folder.
     fn find(&self, folder: &Path) -> Result<Found, NoAnswer> {
-        if let Some(known) = self.known().get(folder) {
-            return Ok(known.clone());
-        }
         let found = self.ask(folder).and_then(|found| found.recv_timeout(WAIT).ok()).ok_or(NoAnswer)?;
         let mut known = self.known();
         if known.len() >= ENTRIES {
@@ -98,8 +96,12 @@ impl Projects {
         Ok(found)
     }
 
-    /// The root of the project of a folder. `None` if it has none, or if its file system does not answer in time.
+    /// The root of the project of a folder, as it was found first, since sessions ask again and again. `None` if it has
+    /// none, or if its file system does not answer in time.
     pub(super) fn of(&self, folder: &Path) -> Option<PathBuf> {
+        if let Some((_, root)) = self.known().get(folder) {
+            return root.clone();
+        }
         self.find(folder).ok()?.1
     }
 
@@ -128,6 +130,21 @@ fn work(asked: &Receiver<Job>, pulse: &Pulse) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_that_does_not_answer_stands_for_its_project_if_it_can_be_taken_for_nothing_else() {
+        let projects = Projects::default();
+        let root = |name: &str| {
+            let folder = Path::new(name);
+            // A thread that answers nothing.
+            let mount = (channel().0, Arc::new(Pulse::new()));
+            projects.mounts.lock().unwrap_or_else(PoisonError::into_inner).insert(mount_of(folder), mount);
+            projects.root_of(folder)
+        };
+        assert_eq!(root("/hangs"), Some("/hangs".into()));
+        assert_eq!(root("/ssh:hangs:/x"), None);
+        assert_eq!(root("/a\nb"), None);
+    }
 
     #[test]
     fn the_mount_of_a_file_may_have_a_space_in_its_name() {

@@ -2,7 +2,8 @@
 //! for the Emacs whose child it is and, over ssh, for one on another machine.
 
 use std::io::{Read, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
@@ -45,23 +46,27 @@ pub fn serve(
     };
     output.report(&Report::Welcome { version: local.version.clone(), note })?;
     let hub = Arc::new(Hub::new(local));
-    let failure: Arc<Mutex<Option<String>>> = Arc::default();
-    let (own, failed) = (Arc::clone(&hub), Arc::clone(&failure));
+    let own = Arc::clone(&hub);
     let obey = move || {
-        let end = loop {
-            match (next_command(&mut lines), &bell) {
-                (Ok(Some(Command::Ack { bytes, more })), Some(bell)) => bell.acknowledge(bytes, more),
-                (Ok(Some(command)), _) => own.obey(command),
-                (Ok(None), _) => break None,
-                (Err(error), _) => break Some(error),
+        let obey_all = AssertUnwindSafe(|| {
+            loop {
+                match (next_command(&mut lines), &bell) {
+                    (Ok(Some(Command::Ack { bytes, more })), Some(bell)) => bell.acknowledge(bytes, more),
+                    (Ok(Some(command)), _) => own.obey(command),
+                    (Ok(None), _) => return None,
+                    (Err(error), _) => return Some(error),
+                }
             }
-        };
-        *failed.lock().unwrap_or_else(PoisonError::into_inner) = end;
+        });
+        let failed = |_| Some("the reader of commands failed, which is a defect".to_owned());
+        let failure = catch_unwind(obey_all).unwrap_or_else(failed);
         own.close();
+        failure
     };
     // It takes what comes, since Emacs bounds what it sends: a reader that waited for the writer would not read
     // that Emacs has read, for which the writer may wait.
-    thread::Builder::new().name("todo-write-input".into()).spawn(obey).map_err(|error| error.to_string())?;
+    let input = thread::Builder::new().name("todo-write-input".into());
+    let reader = input.spawn(obey).map_err(|error| error.to_string())?;
     let mut last = Instant::now();
     while !hub.is_closed() {
         let message = hub.take(program::PULSE.saturating_sub(last.elapsed()));
@@ -73,8 +78,8 @@ pub fn serve(
         last = Instant::now();
         output.report(&report)?;
     }
-    let failure = failure.lock().unwrap_or_else(PoisonError::into_inner).take();
-    failure.map_or(Ok(()), Err)
+    // That thread has closed the hub, and ends.
+    reader.join().ok().flatten().map_or(Ok(()), Err)
 }
 
 /// The next command; `None` at the end of the input. A later version of Emacs may know more.

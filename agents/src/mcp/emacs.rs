@@ -82,7 +82,6 @@ impl Emacs {
             id: random().unwrap_or_default(),
             version: Some(env!("CARGO_PKG_VERSION").to_owned()),
             process: Some(std::process::id()),
-            parent: Some(std::os::unix::process::parent_id()),
             pid_domain: read_link("/proc/self/ns/pid").ok().and_then(|name| Some(name.to_str()?.to_owned())),
             started: Some(milliseconds(SystemTime::now())),
             claude_folder: std::env::var("CLAUDE_CONFIG_DIR").ok(),

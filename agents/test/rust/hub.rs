@@ -350,8 +350,9 @@ fn a_session_that_begins_in_a_known_project_is_found_at_once() {
         matches!(message, Message::Found { sessions: found, .. } if found.is_empty()).then_some(())
     });
     let path = homes.write("s", &line("s", "user", 0, "Dig".into()));
-    homes.wait(|message| {
-        matches!(message, Message::Found { sessions: found, .. } if found.iter().any(|one| one.path == path)).then_some(())
+    homes.wait(|message| match message {
+        Message::Found { sessions, .. } if sessions.iter().any(|one| one.path == path) => Some(()),
+        _ => None,
     });
 }
 

@@ -78,10 +78,7 @@ fn read(peers: &Peers, id: ConnectionId, stream: &UnixStream) -> Result<(), Stri
                 stream.set_read_timeout(None).map_err(|error| error.to_string())?;
             }
             _ if !is_greeted => return Err("The first line must be a hello.".to_owned()),
-            message => {
-                peers.wait_for_owner(id);
-                peers.receive(id, message)?;
-            }
+            message => peers.receive(id, message)?,
         }
     }
 }

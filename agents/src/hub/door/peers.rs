@@ -26,7 +26,7 @@ pub(crate) const QUESTIONS: usize = 20;
 /// Maximum number of those of one connection. An agent may serve several sessions by one.
 pub(crate) const QUESTIONS_OF_ONE: usize = 8;
 
-/// Takes what happens. It must return at once.
+/// Takes what happens. It may wait for room for a message, which a thread for that alone brings.
 pub type Out = Box<dyn Fn(Event) + Send + Sync>;
 
 /// Finds the root of the project of a folder, in the thread of a connection. What it takes for one may be the folder
@@ -96,9 +96,14 @@ impl Peer {
     }
 }
 
+/// The last number of a connection.
+static LAST: AtomicU64 = AtomicU64::new(0);
+
 /// What the threads of a door share.
 pub(super) struct Peers {
     inner: Mutex<Inner>,
+    /// The first number that a connection may have: smaller ones are of an earlier door.
+    first: ConnectionId,
     /// The owner took or answered something, or the door is closed.
     changed: Condvar,
     out: Out,
@@ -133,7 +138,13 @@ impl Peers {
             is_said_outdated: false,
             is_closed: false,
         };
-        Peers { inner: inner.into(), changed: Condvar::new(), out, finder, settings }
+        let first = LAST.load(Ordering::Relaxed) + 1;
+        Peers { inner: inner.into(), first, changed: Condvar::new(), out, finder, settings }
+    }
+
+    /// Whether something happened at this door.
+    pub(super) fn is_own(&self, event: &Event) -> bool {
+        !matches!(event, Event::Message(id, _) | Event::Closed(id) if *id < self.first)
     }
 
     /// A poisoned lock is safe: what a panic leaves half done concerns one connection.
@@ -147,6 +158,12 @@ impl Peers {
         if old != state && state != State::Client(None) {
             (self.out)(Event::State(state));
         }
+    }
+
+    /// Tells the owner the state, under the lock that a change of it takes, so that a later one comes later.
+    pub(super) fn say_state(&self) {
+        let inner = self.lock();
+        (self.out)(Event::State(inner.state.clone()));
     }
 
     /// Waits for some time; returns false if the door is closed.
@@ -172,7 +189,6 @@ impl Peers {
 impl Peers {
     /// Adds a connection; `None` if there is no room.
     pub(super) fn begin(&self, link: Link) -> Option<ConnectionId> {
-        static LAST: AtomicU64 = AtomicU64::new(0);
         let mut inner = self.lock();
         if inner.is_closed || inner.all.len() >= CONNECTIONS {
             return None;
@@ -235,10 +251,13 @@ impl Peers {
 
 /// What programs say.
 impl Peers {
-    /// Waits until the owner has nothing of a program any more, or that has gone.
-    pub(super) fn wait_for_owner(&self, id: ConnectionId) {
+    /// Waits until the owner has nothing of a program any more, or that has gone. A thread of this process, which asks
+    /// one thing, does not wait.
+    fn wait_for_owner(&self, id: ConnectionId) {
         let is_held = |inner: &Inner| {
-            inner.all.get(&id).is_some_and(|peer| peer.state != PeerState::Free && !peer.link.is_gone())
+            inner.all.get(&id).is_some_and(|peer| {
+                peer.link.stream.is_some() && peer.state != PeerState::Free && !peer.link.is_gone()
+            })
         };
         let mut inner = self.lock();
         while is_held(&inner) {
@@ -263,6 +282,7 @@ impl Peers {
             }
             Message::Activity(_) | Message::Bye(_) => {}
         }
+        self.wait_for_owner(id);
         self.pass(id, message);
         Ok(())
     }
