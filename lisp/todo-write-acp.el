@@ -17,7 +17,6 @@
 
 (require 'todo-write)
 (require 'todo-write-acp-work)
-(require 'todo-write-agent)
 (require 'todo-write-host)
 (require 'todo-write-request)
 (require 'todo-write-text)
@@ -413,7 +412,8 @@ a prompt can be sent before the response to the previous one."
 (defun todo-write-acp--options (options draft)
   "Return OPTIONS of a permission request as those of a request.
 Non-nil DRAFT means that a message with a no can be the next prompt."
-  (cl-loop for option across (and (vectorp options) options)
+  ;; One more than can be answered, so that the excess is seen.
+  (cl-loop for option across (and (vectorp options) (seq-take options 51))
            for label = (todo-write-json-get option "name")
            for value = (todo-write-json-get option "optionId")
            for kind = (pcase (todo-write-json-get option "kind")

@@ -79,7 +79,7 @@ The values are lists (COMMENTS EDITED ANSWERS).")
   '((reading todo-write-answer-yes todo-write-answer-always todo-write-answer-no
              todo-write-answer-no-because todo-write-answer-choose)
     (question todo-write-answer-choose todo-write-answer-type todo-write-answer-done
-              todo-write-answer-no)
+              todo-write-answer-no todo-write-answer-no-because)
     ;; Of what would be allowed always.
     (confirming todo-write-answer-always))
   "The steps of a request, and the commands that answer in each.")

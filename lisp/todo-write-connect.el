@@ -15,7 +15,6 @@
 
 ;;; Code:
 
-(require 'map)
 (require 'todo-write)
 (require 'todo-write-commands)
 (require 'todo-write-follow)
@@ -291,7 +290,7 @@ MISSING is non-nil if the program was not found there."
         (todo-write-events-dispatch thread 'change)))))
 
 (defun todo-write-connect--stop-timer (link)
-  "Take LINK up again at no time."
+  "Cancel the timer of LINK, if it has one."
   (when-let* ((timer (cl-shiftf (todo-write-machines-link-timer link) nil)))
     (cancel-timer timer)))
 

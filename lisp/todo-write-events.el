@@ -94,7 +94,7 @@ The caller inhibits quitting."
 ;; What changed is marked, by anyone and as often as it changes, and drawn together: after
 ;; a moment, or at once after a key of the user.
 
-(defvar-local todo-write-events-draw nil
+(defvar-local todo-write-events-draw #'ignore
   "Function that draws the current buffer, called without arguments.")
 
 (defvar todo-write-events--marked nil
@@ -133,37 +133,48 @@ one does.  Signal `todo-write-input-error' if WHAT or SECONDS is wrong."
           (run-at-time (max 0 (- time (float-time))) nil
                        (lambda ()
                          (setq todo-write-events--timer nil)
-                         (if (or track-mouse executing-kbd-macro)
+                         (if (or executing-kbd-macro (todo-write-events--dragging-p))
                              (todo-write-events--wake (+ (float-time) 0.1))
                            (todo-write-redraw)))))))
+
+(defun todo-write-events--dragging-p ()
+  "Return non-nil if the user drags the mouse."
+  ;; Some modes set it to t in their buffers, for tooltips.
+  (and track-mouse (not (and (eq track-mouse t) (local-variable-p 'track-mouse)))))
 
 (defun todo-write-events-unmark (what)
   "Note that WHAT, as in `todo-write-later', is being drawn."
   (setq todo-write-events--marked (assq-delete-all what todo-write-events--marked)))
 
 (defun todo-write-events-marked-p (what)
-  "Return non-nil if WHAT, as in `todo-write-later', changed since it was drawn."
-  (eql 0 (alist-get what todo-write-events--marked)))
+  "Return non-nil if WHAT, as in `todo-write-later', is due to be drawn."
+  (<= (alist-get what todo-write-events--marked most-positive-fixnum) (float-time)))
 
 (defun todo-write-redraw ()
   "Draw now what changed and is shown."
   (remove-hook 'post-command-hook #'todo-write-redraw)
   (let ((inhibit-quit t))
-    (pcase-dolist (`(,what . ,due) (reverse todo-write-events--marked))
-      (when (and (<= due (float-time)) (todo-write-events--shown-p what)
-                 ;; A search goes on in the text in which it began.
-                 (not (and (bufferp what) (buffer-local-value 'isearch-mode what))))
-        (todo-write-events-unmark what)
-        (if (bufferp what)
-            (with-current-buffer what
-              (todo-write-events--call-function todo-write-events-draw nil))
-          (todo-write-events--call-function what nil))))
-    (setq todo-write-events--marked
-          (seq-remove (lambda (entry) (and (bufferp (car entry)) (not (buffer-live-p (car entry)))))
-                      todo-write-events--marked))
-    (when-let* ((times (cl-loop for (what . due) in todo-write-events--marked
-                                when (todo-write-events--shown-p what) collect due)))
-      (todo-write-events--wake (max (apply #'min times) (+ (float-time) 0.1))))))
+    (unwind-protect
+        (pcase-dolist (`(,what . ,due) (reverse todo-write-events--marked))
+          (when (and (<= due (float-time)) (todo-write-events--shown-p what)
+                     ;; A search goes on in the text in which it began.
+                     (not (and (bufferp what) (buffer-local-value 'isearch-mode what))))
+            (todo-write-events-unmark what)
+            (if (bufferp what)
+                (with-current-buffer what
+                  (todo-write-events--call-function todo-write-events-draw nil))
+              (todo-write-events--call-function what nil))))
+      ;; Also after a throw, as from the debugger.
+      (setq todo-write-events--marked
+            (seq-remove (lambda (entry)
+                          (and (bufferp (car entry)) (not (buffer-live-p (car entry)))))
+                        todo-write-events--marked))
+      ;; What is due and hidden is drawn once a window shows it.
+      (when-let* ((now (float-time))
+                  (times (cl-loop for (what . due) in todo-write-events--marked
+                                  when (or (> due now) (todo-write-events--shown-p what))
+                                  collect due)))
+        (todo-write-events--wake (max (apply #'min times) (+ now 0.1)))))))
 
 (defun todo-write-events--shown-p (what)
   "Return non-nil if WHAT, as in `todo-write-later', is on the screen."

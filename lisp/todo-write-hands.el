@@ -61,16 +61,22 @@
 (defun todo-write-hands--on-event (thread what _data)
   "Look soon at what the agent of THREAD changed, after the event WHAT.
 For `todo-write-events-functions'."
-  (when (eq what 'change)
-    (cl-pushnew thread todo-write-hands--changed :test #'equal)
-    (todo-write-later #'todo-write-hands--look)))
+  (pcase what
+    ('change
+     (cl-pushnew thread todo-write-hands--changed :test #'equal)
+     (todo-write-later #'todo-write-hands--look))
+    ('forgotten
+     (remhash thread todo-write-hands--seen)
+     (setq todo-write-hands--clashes (assoc-delete-all thread todo-write-hands--clashes)))))
 
 (defun todo-write-hands--look ()
   "Look at what agents changed since the last time."
   (let ((loaded (and todo-write-hands--users (todo-write-threads-loaded))))
-    (dolist (thread (cl-shiftf todo-write-hands--changed nil))
-      (when (and (member thread loaded) (not (todo-write-activity-reading thread)))
-        (todo-write-hands--look-at thread)))))
+    (todo-write-events-apply-each
+     (lambda (thread)
+       (when (and (member thread loaded) (not (todo-write-activity-reading thread)))
+         (todo-write-hands--look-at thread)))
+     (cl-shiftf todo-write-hands--changed nil))))
 
 (defun todo-write-hands--look-at (thread)
   "Look at what the agent of THREAD changed since the last time."

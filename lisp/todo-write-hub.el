@@ -17,7 +17,6 @@
 ;;; Code:
 
 (require 'todo-write-core)
-(require 'todo-write-events)
 
 (defvar todo-write-hub-process nil
   "The process of the program, or nil.")

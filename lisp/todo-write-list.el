@@ -97,13 +97,14 @@ session for another one."
   (remove-hook 'todo-write-events-functions #'todo-write-list--on-change)
   (todo-write-hands-watch 'list nil))
 
-(defun todo-write-list--on-change (&rest _)
-  "Draw the overview soon.
+(defun todo-write-list--on-change (&optional _thread what &rest _)
+  "Draw the overview soon, unless WHAT is an event that does not change it.
 For `todo-write-agent-functions' and `todo-write-events-functions'."
-  (if-let* ((buffer (get-buffer todo-write-list--buffer)))
-      (todo-write-later buffer)
-    ;; Buffers may be killed without running their hooks.
-    (todo-write-list--stop)))
+  (unless (eq what 'spinner)
+    (if-let* ((buffer (get-buffer todo-write-list--buffer)))
+        (todo-write-later buffer)
+      ;; Buffers may be killed without running their hooks.
+      (todo-write-list--stop))))
 
 ;;; Rows
 

@@ -295,9 +295,9 @@ Return the line that the program prints."
   (let* ((agent (plist-get (car ways) :agent))
          (program (seq-some (lambda (way) (plist-get way :installed)) ways))
          (version (and program (file-regular-p program) (todo-write-module-file-version program))))
-    (cond ((not program) (list 'note (format "%s: without the tool todo_write" agent) remedy))
+    (cond ((not program) (list 'note (format "%s: not set up" agent) remedy))
           ((equal version todo-write-version)
-           (list 'ok (format "%s: has the tool todo_write" agent)))
+           (list 'ok (format "%s: is set up" agent)))
           (t (list 'problem (format "%s: its todo-write-mcp is %s" agent
                                     (if version (concat "version " version) "missing"))
                    remedy)))))

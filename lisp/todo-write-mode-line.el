@@ -119,10 +119,9 @@ A cons, as from `todo-write-mode-line--selected'.")
   "Update the text.  For `todo-write-agent-functions'."
   (todo-write-later #'todo-write-mode-line--update))
 
-(defun todo-write-mode-line--needed ()
-  "Return the agents that need the user, the one that has waited longest first."
-  (seq-filter (lambda (agent) (eq 'needs-you (plist-get agent :attention)))
-              (todo-write-agents)))
+(defun todo-write-mode-line--needed (agents)
+  "Return those of AGENTS that need the user; `todo-write-agents' has the longest first."
+  (seq-filter (lambda (agent) (eq 'needs-you (plist-get agent :attention))) agents))
 
 (defun todo-write-mode-line--look (&rest _)
   "Update the text if the buffer of the selected window has another folder or plan."
@@ -181,10 +180,10 @@ Otherwise it is the plan of THREAD and the numbers of other agents that
 work, or are done and unseen."
   (when todo-write-mode-line-mode
     (let* ((width (- todo-write-mode-line-width 2))
-           (needed (todo-write-mode-line--needed))
+           (agents (todo-write-agents))
+           (needed (todo-write-mode-line--needed agents))
            (first (car needed))
-           (others (seq-remove (lambda (agent) (equal (plist-get agent :thread) thread))
-                               (todo-write-agents)))
+           (others (seq-remove (lambda (agent) (equal (plist-get agent :thread) thread)) agents))
            (working (seq-count (lambda (agent) (eq 'working (plist-get agent :attention))) others))
            (unseen (seq-count (lambda (agent) (and (eq 'unseen (plist-get agent :attention))
                                                    (not (todo-write-agent-stopped agent))))
@@ -237,7 +236,7 @@ it while the agent of THREAD works."
 (defun todo-write-mode-line--help (&optional window &rest _)
   "Return the tooltip in WINDOW: the agents that need the user, else the tasks."
   (propertize
-   (if-let* ((needed (todo-write-mode-line--needed)))
+   (if-let* ((needed (todo-write-mode-line--needed (todo-write-agents))))
        (concat (mapconcat #'todo-write-attention-line needed "\n") "\nmouse-1: show what it asks, or where it runs")
      (if-let* ((thread (todo-write-mode-line--thread-in window)))
          (todo-write-mode-line--tasks thread)
@@ -265,7 +264,7 @@ it while the agent of THREAD works."
   (declare (completion ignore))
   (interactive (list last-nonmenu-event))
   (let ((window (posn-window (event-start event))))
-    (if-let* ((agent (car (todo-write-mode-line--needed))))
+    (if-let* ((agent (car (todo-write-mode-line--needed (todo-write-agents)))))
         (todo-write-attention-attend agent)
       (with-selected-window window
         (todo-write-show (todo-write-mode-line--thread-in window))))))

@@ -53,13 +53,15 @@ The font may be scaled, and line numbers take some."
 (defun todo-write-page-drawn ()
   "Note that the current buffer is being drawn for its windows as they are."
   (todo-write-events-unmark (current-buffer))
-  (setq todo-write-page-width (todo-write-page-fitting-width)
-        todo-write-page--sizes (todo-write-page--current-sizes)))
+  (setq todo-write-page--sizes (todo-write-page--current-sizes)
+        todo-write-page-width (car todo-write-page--sizes)))
 
 (defun todo-write-page--current-sizes ()
-  "Return the width of rows and the heights of this buffer's windows, a list."
+  "Return the width of rows and the heights of this buffer's windows, a list.
+What a table shows does not depend on heights."
   (cons (todo-write-page-fitting-width)
-        (mapcar #'window-body-height (get-buffer-window-list nil nil t))))
+        (unless (derived-mode-p 'tabulated-list-mode)
+          (mapcar #'window-body-height (get-buffer-window-list nil nil t)))))
 
 (defun todo-write-page-fit (&optional window)
   "Draw the buffer of WINDOW if it does not fit its windows, or changed unseen.
@@ -67,7 +69,9 @@ By default, WINDOW is the selected one.  Any buffer may be current."
   (with-current-buffer (window-buffer window)
     (when (or (todo-write-events-marked-p (current-buffer))
               (not (equal todo-write-page--sizes (todo-write-page--current-sizes))))
-      (funcall todo-write-events-draw))))
+      (if isearch-mode
+          (todo-write-later (current-buffer))
+        (funcall todo-write-events-draw)))))
 
 (defun todo-write-page-set-up (draw &optional revert)
   "Set up the current buffer as a read-only page, which DRAW draws.

@@ -20,7 +20,6 @@
 (require 'todo-write-activity)
 (require 'todo-write-core)
 (require 'todo-write-events)
-(require 'todo-write-text)
 
 (defvar todo-write-request--open nil
   "The open requests, oldest first, a list of plists.

@@ -154,13 +154,12 @@ See `todo-write-row-make-button'."
 
 ;;; Lines
 
-(defun todo-write-row-columns (cells widths &optional right)
+(defun todo-write-row-columns (cells widths)
   "Return CELLS, strings, side by side in columns of WIDTHS, two blanks apart.
-A column of width 0 is left out.  RIGHT non-nil pads cells at the left."
+A column of width 0 is left out."
   (string-trim-right
    (mapconcat (pcase-lambda (`(,cell . ,width))
-                (let ((blanks (make-string (max 0 (- width (todo-write-text-width cell))) ?\s)))
-                  (if right (concat blanks cell) (concat cell blanks))))
+                (concat cell (make-string (max 0 (- width (todo-write-text-width cell))) ?\s)))
               (seq-remove (lambda (pair) (= 0 (cdr pair))) (cl-mapcar #'cons cells widths))
               "  ")
    " +"))

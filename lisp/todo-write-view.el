@@ -149,11 +149,12 @@ and \\[todo-write-menu] shows all keys.
 (defun todo-write-view--on-event (thread what data)
   "Draw what the event WHAT of THREAD with DATA affects.
 For `todo-write-events-functions'."
+  ;; The spinner is of no thread.
   (let ((parents (and thread (todo-write-children-ancestors thread))))
-    (dolist (buffer (todo-write-view-draw-live-buffers))
+    (dolist (buffer (and thread (todo-write-view-draw-live-buffers)))
       (with-current-buffer buffer
-        ;; A buffer without a thread adopts one, unless that is a subagent's.
-        (unless (or todo-write-view-thread (null data) parents)
+        ;; A buffer without a thread adopts one that has a list, unless that is a subagent's.
+        (unless (or todo-write-view-thread (null data) (not (eq what 'change)) parents)
           (setq todo-write-view-thread thread))
         (cond ((not (eq what 'forgotten))
                (when (or (equal todo-write-view-thread thread)
@@ -216,7 +217,10 @@ passed to `display-buffer'."
         todo-write-view-rows-open nil
         todo-write-view-rows-ran nil
         todo-write-view-rows-whole nil
-        todo-write-view-rows-earlier nil)
+        todo-write-view-rows-earlier nil
+        ;; Rows of another plan do not flash.
+        todo-write-view-rows-summary nil
+        todo-write-view-draw--flashes nil)
   (todo-write-view-draw-all)
   (todo-write-view--to-first-row)
   (run-hooks 'todo-write-view-shown-hook))

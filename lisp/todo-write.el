@@ -332,7 +332,8 @@ Its keys are :project, :agent and, for a subagent, :parent and :parentItem;
 :host, the name of the host that can take its session up again;
 :unattended, t for a session that no user sees; :unseen, t if you have not
 seen its result, and :refused, the number of its refused calls that you
-have not seen."
+have not seen; and what its key says, :machine, :program, :session and
+:subagent, each absent if it is not known."
   (todo-write-core-call todo-write-dyn--about thread))
 
 (defun todo-write-revisions (thread)

@@ -212,7 +212,7 @@
         (search-forward "+two")
         (todo-write-comment)
         (insert "Keep it")
-        (todo-write-comment-send)
+        (todo-write-compose-send)
         (with-current-buffer "*todo-write-review*"
           (goto-char (point-min))
           (todo-write-review-mark))

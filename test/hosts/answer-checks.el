@@ -328,7 +328,7 @@ All keys count, and its end was read."
        (todo-write-answer-edit)
        (goto-char (point-max))
        (insert "3. Sweep by hand\n")
-       (todo-write-answer-edit-done)
+       (todo-write-compose-send)
        (setq-local todo-write-answer--end-seen t)
        (setq todo-write-answer-keys-counts t)
        (todo-write-answer-yes)))

@@ -62,7 +62,7 @@ a text that matches a regexp."
            '(search-forward "+two")
            '(todo-write-comment)
            '(insert "Keep it")
-           '(todo-write-comment-send))
+           '(todo-write-compose-send))
           (should (string-search "\nThe agent gets the message"
                                  (todo-write-mcp-emacs-messages review-helper--emacs)))
           (review-helper--restart)

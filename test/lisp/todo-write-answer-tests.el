@@ -577,7 +577,7 @@
         (todo-write-answer-edit)
         (kill-buffer)))))
 
-(ert-deftest todo-write-answer-an-edit-that-changes-nothing-is-none ()
+(ert-deftest todo-write-answer-an-unchanged-edit-is-not-sent ()
   (todo-write-answer-tests--with-plan
    (todo-write-answer-edit)
    (todo-write-compose-send)

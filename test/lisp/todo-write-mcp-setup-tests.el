@@ -210,9 +210,9 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
      ".copilot/mcp-config.json"
      (format "{\"mcpServers\": {\"todo-write\": {\"command\": \"%sold\"}}}" home))
     (let ((findings (cdr (todo-write-mcp-setup-findings))))
-      (should (equal '((ok "Claude Code: has the tool todo_write")
+      (should (equal '((ok "Claude Code: is set up")
                        (problem "Codex: its todo-write-mcp is missing" "M-x todo-write-mcp-setup")
-                       (note "Gemini CLI: without the tool todo_write" "M-x todo-write-mcp-setup")
+                       (note "Gemini CLI: not set up" "M-x todo-write-mcp-setup")
                        (problem "Copilot CLI: its todo-write-mcp is version 0.0.9"
                                 "M-x todo-write-mcp-setup"))
                      findings)))))

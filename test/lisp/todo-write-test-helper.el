@@ -95,10 +95,6 @@ If it hangs, fail with what the function DESCRIBE returns."
      (not (file-exists-p folder)))
    (lambda () folder)))
 
-(defun todo-write-test-planned-p (function)
-  "Return non-nil if a timer will call FUNCTION."
-  (seq-find (lambda (timer) (eq function (timer--function timer))) timer-list))
-
 ;;; Calls and their results
 
 (defun todo-write-test-write (thread &rest entries)

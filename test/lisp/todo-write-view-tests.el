@@ -538,7 +538,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
       (switch-to-buffer "*scratch*")
       (todo-write-test-wait (lambda () (not todo-write-events--timer)))
       (switch-to-buffer buffer)
-      (todo-write-view-draw-all)
+      (todo-write-view-tests--redisplay)
       (should (todo-write-view-tests--ticks-p)))
     (todo-write-test-write "a" '("Run" "completed"))
     (should-not (todo-write-view-tests--ticks-p))))
