@@ -19,15 +19,15 @@
 ;;; todo_write
 
 (defun efrit-do-builtin--todo-write (input)
-  "Write INPUT to the list of `efrit-do-thread'."
-  (let ((outcome (todo-write (efrit-do-current-thread) input "efrit-do")))
+  "Write INPUT to the list of the session."
+  (let ((outcome (todo-write (efrit-do-context-thread efrit-do-context) input "efrit-do")))
     (list :content (plist-get outcome :result)
           :is-error (not (plist-get outcome :ok)))))
 
 ;;; eval_sexp
 
 (defun efrit-do-builtin--eval-sexp (expr)
-  "Evaluate the single expression in EXPR in `efrit-do-origin'.
+  "Evaluate the single expression in EXPR where the command was given.
 Return its value and its output as text."
   (pcase-let ((`(,form . ,end)
                (condition-case problem
@@ -45,9 +45,8 @@ Return its value and its output as text."
     (with-temp-buffer
       (let* ((standard-output (current-buffer))
              (print-circle t)
-             (value (with-current-buffer (if (buffer-live-p efrit-do-origin)
-                                             efrit-do-origin
-                                           (current-buffer))
+             (origin (efrit-do-context-origin efrit-do-context))
+             (value (with-current-buffer (if (buffer-live-p origin) origin (current-buffer))
                       (let ((default-directory directory))
                         (eval form t))))
              (printed (buffer-string)))

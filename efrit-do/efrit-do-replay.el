@@ -77,21 +77,14 @@ Signal `efrit-do-script-error' with the place of the first problem."
                                                    (error-message-string problem)))))))
     (unless (hash-table-p object)
       (efrit-do-replay--error "The script is not a JSON object"))
-    (let ((speed (gethash "speed" object 1))
-          (directory (gethash "directory" object))
+    (let ((directory (gethash "directory" object))
           (turns (gethash "turns" object)))
-      (unless (and (numberp speed) (>= speed 0))
-        (efrit-do-replay--error "`speed' is not a number from 0 on"))
-      (unless (or (null directory) (stringp directory))
-        (efrit-do-replay--error "`directory' is not a string"))
       (unless (and (vectorp turns) (seq-every-p #'vectorp turns))
         (efrit-do-replay--error "The `turns' are not an array of arrays"))
       (efrit-do-replay--make
        :title (gethash "title" object) :command (gethash "command" object)
-       :directory (and directory (file-name-as-directory
-                                  (if folder (expand-file-name directory folder)
-                                    directory)))
-       :speed speed :takes-up (eq t (gethash "takesUp" object))
+       :directory (and directory (file-name-as-directory (expand-file-name directory folder)))
+       :speed (gethash "speed" object 1) :takes-up (eq t (gethash "takesUp" object))
        :turns (vconcat
                (seq-map-indexed
                 (lambda (turn i)
@@ -110,20 +103,28 @@ Signal `efrit-do-script-error' with the place of the first problem."
 
 ;;; Playing
 
-(cl-defmethod efrit-do-backend-title ((_backend (eql 'replay)) session)
-  "Return the title in the script of SESSION, and whether that is the demo."
-  (let ((title (efrit-do-replay--state-title (efrit-do-replay--script session))))
-    (if (efrit-do-session-notice session) (concat "Demonstration: " title) title)))
-
-(cl-defmethod efrit-do-backend-notice ((_backend (eql 'replay)) session)
-  "Return a notice if SESSION plays the demo, which ignores the command."
-  (unless (plist-get (efrit-do-session-options session) :script)
-    "Demonstration: a scripted agent; set `efrit-do-backend' to give your \
+(cl-defmethod efrit-do-backend-prepare ((_backend (eql 'replay)) session)
+  "Read the script of SESSION, and say if it is the demonstration."
+  (let* ((options (efrit-do-session-options session))
+         (given (plist-get options :script))
+         (script (if (efrit-do-replay--state-p given) given
+                   (efrit-do-replay-read (or given (efrit-do-replay-demo)))))
+         (title (or (efrit-do-replay--state-title script) (efrit-do-session-title session))))
+    (when (plist-get options :speed)
+      (setf (efrit-do-replay--state-speed script) (plist-get options :speed)))
+    (when (and (efrit-do-replay--state-directory script)
+               (not (plist-get options :directory)))
+      (setf (efrit-do-session-directory session) (efrit-do-replay--state-directory script)))
+    (unless given
+      (setq title (concat "Demonstration: " title))
+      (setf (efrit-do-session-notice session)
+            "Demonstration: a scripted agent; set `efrit-do-backend' to give your \
 command to a model.  It takes up tasks that you add with +"))
+    (setf (efrit-do-session-title session) title
+          (efrit-do-session-state session) script)))
 
 (cl-defmethod efrit-do-backend-start ((_backend (eql 'replay)) session)
   "Play the script of SESSION."
-  (efrit-do-replay--script session)
   (efrit-do-replay--schedule session 0))
 
 (cl-defmethod efrit-do-backend-continue ((_backend (eql 'replay)) session)
@@ -135,21 +136,6 @@ command to a model.  It takes up tasks that you add with +"))
   (let ((script (efrit-do-session-state session)))
     (when (and script (efrit-do-replay--state-timer script))
       (cancel-timer (efrit-do-replay--state-timer script)))))
-
-(defun efrit-do-replay--script (session)
-  "Return the script of SESSION; read it when it is first needed."
-  (or (efrit-do-session-state session)
-      (let* ((options (efrit-do-session-options session))
-             (given (or (plist-get options :script) (efrit-do-replay-demo)))
-             (script (if (efrit-do-replay--state-p given) given
-                       (efrit-do-replay-read given))))
-        (when (plist-get options :speed)
-          (setf (efrit-do-replay--state-speed script) (plist-get options :speed)))
-        (when (and (efrit-do-replay--state-directory script)
-                   (not (plist-get options :directory)))
-          (setf (efrit-do-session-directory session)
-                (efrit-do-replay--state-directory script)))
-        (setf (efrit-do-session-state session) script))))
 
 (defun efrit-do-replay--schedule (session seconds)
   "Continue the script of SESSION in SECONDS."
@@ -164,7 +150,7 @@ command to a model.  It takes up tasks that you add with +"))
           (setq wait (if (efrit-do-replay--state-events script)
                          (efrit-do-replay--play-event session script)
                        (efrit-do-replay--next session script))))
-      (error (efrit-do-session-end session 'failed (efrit-do-error-text problem))))
+      (error (efrit-do-session-end session 'failed (todo-write-core-error-text problem))))
     (when (and (numberp wait) (efrit-do-session-running-p session))
       (efrit-do-replay--schedule session wait))))
 

@@ -10,19 +10,11 @@
 
 ;;; Code:
 
-(require 'efrit-do-tools)
 (require 'efrit-do-session)
-
-(defvar todo-write-view-buffer-name)
-(defvar todo-write-view-shown-hook)
-(declare-function todo-write-mode-line-by-default "todo-write-mode-line")
-(declare-function todo-write-redraw "todo-write-events")
-(declare-function todo-write-page-keep "todo-write-page")
-(declare-function todo-write-place-at "todo-write-place")
-(declare-function todo-write-place-position "todo-write-place")
-(declare-function todo-write-turns-headings "todo-write-turns")
-(declare-function todo-write-view-move-goto-entry "todo-write-view-move")
-(declare-function todo-write-view-move-goto-turn "todo-write-view-move")
+(require 'todo-write-mode-line)
+(require 'todo-write-turns)
+(require 'todo-write-view)
+(require 'todo-write-view-move)
 
 (defcustom efrit-do-backend 'auto
   "The backend that runs the agent.
@@ -121,8 +113,7 @@ cancels the session.  Signal `todo-write-error' if it cannot start."
              session 'failed (format "not done within %s seconds" timeout))))
       (quit (efrit-do-cancel session)))
     ;; If it is continued, Emacs does not wait.
-    (setf (efrit-do-session-options session)
-          (plist-put (efrit-do-session-options session) :unattended nil))
+    (setf (efrit-do-session-unattended session) nil)
     (efrit-do-session-outcome session)))
 
 ;;; Showing
@@ -144,8 +135,6 @@ cancels the session.  Signal `todo-write-error' if it cannot start."
 
 (defun efrit-do-run-show (session)
   "Show the plan of SESSION, also in mode lines."
-  (require 'todo-write-mode-line)
-  (require 'todo-write-view)
   (todo-write-mode-line-by-default t)
   (add-hook 'todo-write-view-shown-hook #'efrit-do-run--on-shown)
   (add-hook 'efrit-do-end-functions #'efrit-do-run--on-end)
@@ -160,14 +149,11 @@ Say how to continue SESSION if it is not done."
               ((equal thread (buffer-local-value 'todo-write-view-thread buffer))))
     (with-current-buffer buffer
       (todo-write-redraw)
-      (pcase-let ((turn (car (todo-write-turns-headings thread 0)))
-                  (`(,id . ,text) (efrit-do-session-said session)))
-        (todo-write-page-keep #'todo-write-place-at #'todo-write-place-position
-                              (lambda ()
-                                ;; A short one stands in its line.
-                                (if (string-match-p "\n\\|.\\{50\\}" (or text ""))
-                                    (todo-write-view-move-goto-entry (cons 'turn turn) id)
-                                  (todo-write-view-move-goto-turn turn))))))
+      (todo-write-page-keep #'todo-write-place-at #'todo-write-place-position
+                            (lambda ()
+                              (todo-write-view-move-goto-entry
+                               (cons 'turn (car (todo-write-turns-headings thread 0)))
+                               (car (efrit-do-session-said session))))))
     (when (efrit-do-session-resumable-p session)
       (message (substitute-command-keys
                 "Stopped: %s.  \\<efrit-do-plan-mode-map>\\[efrit-do-continue] in the plan continues")
@@ -217,7 +203,6 @@ none can be continued."
       (setf (efrit-do-session-status session) 'running
             (efrit-do-session-reason session) nil
             (efrit-do-session-calls session) nil
-            (efrit-do-session-requests session) 0
             (efrit-do-session-past session) (efrit-do-session-results session))
       (cl-incf (efrit-do-session-trace session))
       (efrit-do-session-end-on-error session

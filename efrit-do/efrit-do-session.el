@@ -12,7 +12,7 @@
 ;; A backend is a symbol with methods for `efrit-do-backend-start', `-continue'
 ;; and `-abort'.  It runs no tools, but reports what the model does:
 ;;
-;;   (efrit-do-session-request SESSION)        before each request; nil: stop
+;;   (efrit-do-session-request SESSION)        before each request; nil: do not send it
 ;;   (efrit-do-session-token SESSION TEXT THINKING)
 ;;   (efrit-do-session-answered SESSION)       the model's turn has ended
 ;;   (efrit-do-session-call SESSION NAME INPUT THEN)
@@ -29,13 +29,14 @@
 
 ;;; Sessions
 
-(cl-defstruct (efrit-do-session (:constructor efrit-do-session--make) (:copier nil))
-  "A command of the user and the agent's work on it."
+(cl-defstruct (efrit-do-session (:include efrit-do-context)
+                                (:constructor efrit-do-session--make) (:copier nil))
+  "A command of the user and the agent's work on it.
+Its origin is the buffer in which the command was given."
   (id nil :documentation "A string, unique.")
   (command nil :documentation "The user's command.")
-  (thread nil :documentation "Key of its list.")
+  (title nil :documentation "What its plan is called.")
   (directory nil :documentation "Where its tools run.")
-  (origin nil :documentation "Buffer in which the user gave the command.")
   (backend nil :documentation "Symbol: `replay', `gptel', ….")
   (options nil :documentation "Plist for the backend.")
   (notice nil :documentation "A line to show before its text, or nil.")
@@ -48,8 +49,7 @@
   (said nil :documentation "The id of the last text that was recorded, and this.")
   (earlier nil :documentation "Its last text before this turn.")
   (message nil :documentation "Message of `session_complete'.")
-  (allowed nil :documentation "Names of tools that need no further consent.")
-  (requests 0 :documentation "Number of requests since it was started or continued.")
+  (requests 0 :documentation "Number of requests.")
   (past nil :documentation "The tail of RESULTS from before it was continued,
 which no longer count for the circuit breaker.")
   (calls nil :documentation "Queue of unanswered calls, each a list
@@ -159,30 +159,23 @@ on.")
   "Stop all work of BACKEND for SESSION, which has ended."
   (ignore backend session))
 
-(cl-defgeneric efrit-do-backend-title (backend session)
-  "Return a title for SESSION from BACKEND, or nil."
-  (ignore backend session)
-  nil)
-
-(cl-defgeneric efrit-do-backend-notice (backend session)
-  "Return a line to show before the text of SESSION, which begins, or nil.
-BACKEND returns one if its text does not answer the command."
-  (ignore backend session)
-  nil)
+(cl-defgeneric efrit-do-backend-prepare (backend session)
+  "Set the title, the directory and the notice of SESSION, if BACKEND knows better.
+A notice is a line to show before the text, for a BACKEND that does not
+answer the command."
+  (ignore backend session))
 
 ;;; The circuit breaker
 
 (defcustom efrit-do-limits
-  '(:calls 200 :requests 100 :identical-calls 3 :same-errors 3)
+  '(:calls 200 :identical-calls 3 :same-errors 3)
   "Limits at which a session ends; one that is nil or missing does not apply.
-`:calls' is the maximum number of tool calls, and `:requests' that of
-requests to the model.  `:identical-calls' is the maximum number of calls
-in a row that have the same tool and the same input, and `:same-errors'
-the number of identical errors in a row; successful calls of other tools
-in between do not count.  After a limit no call is run and no request is
-sent."
-  :type '(plist :options ((:calls natnum) (:requests natnum)
-                          (:identical-calls natnum) (:same-errors natnum)))
+`:calls' is the maximum number of tool calls.  `:identical-calls' is the
+maximum number of calls in a row that have the same tool and the same
+input, and `:same-errors' the number of identical errors in a row;
+successful calls of other tools in between do not count.  After a limit
+no call is run and no request is sent."
+  :type '(plist :options ((:calls natnum) (:identical-calls natnum) (:same-errors natnum)))
   :group 'efrit-do
   :package-version '(efrit-do . "0.4.0"))
 
@@ -250,26 +243,20 @@ The order of the arguments does not count."
   "Count a request of SESSION, and return non-nil if it may be sent.
 Otherwise SESSION has ended: the model completed it, the circuit breaker
 tripped, or the user stopped it."
-  (let ((trip (let ((limit (plist-get efrit-do-limits :requests)))
-                (when (and limit (>= (efrit-do-session-requests session) limit))
-                  (format "the agent sent %s, the limit of a session (`efrit-do-limits')"
-                          (todo-write-text-count limit "request"))))))
-    (cond
-     ((not (efrit-do-session-running-p session)) nil)
-     ((efrit-do-session-message session)
-      (efrit-do-session-end session 'done))
-     (trip
-      (efrit-do-session-end session 'stopped trip))
-     (t
-      (cl-incf (efrit-do-session-requests session))
-      (when (efrit-do-session-text session)
-        (setf (efrit-do-session-earlier session) (efrit-do-session-text session)
-              (efrit-do-session-text session) nil))
-      (efrit-do-session-record
-       session "LLM_STREAM_START"
-       (list :request (efrit-do-session-requests session)
-             :backend (symbol-name (efrit-do-session-backend session))))
-      t))))
+  (cond
+   ((not (efrit-do-session-running-p session)) nil)
+   ((efrit-do-session-message session)
+    (efrit-do-session-end session 'done))
+   (t
+    (cl-incf (efrit-do-session-requests session))
+    (when (efrit-do-session-text session)
+      (setf (efrit-do-session-earlier session) (efrit-do-session-text session)
+            (efrit-do-session-text session) nil))
+    (efrit-do-session-record
+     session "LLM_STREAM_START"
+     (list :request (efrit-do-session-requests session)
+           :backend (symbol-name (efrit-do-session-backend session))))
+    t)))
 
 (defun efrit-do-session-token (session text &optional thinking)
   "Stream TEXT of the model of SESSION; non-nil THINKING means a thought."
@@ -361,17 +348,12 @@ A backend may report calls from a process filter, where tools must not run."
            (efrit-do-session-end session 'cancelled "cancelled by the user"))
           (error
            (setf (efrit-do-session-busy session) nil)
-           (efrit-do-session-end session 'failed (efrit-do-error-text problem))))))))
+           (efrit-do-session-end session 'failed (todo-write-core-error-text problem))))))))
 
 (defun efrit-do-session--run (session name input)
   "Run the tool NAME with INPUT for SESSION, and record call and result."
   (let* ((id (format "c%d" (1+ (length (efrit-do-session-results session)))))
-         (efrit-do-thread (efrit-do-session-thread session))
-         (efrit-do-origin (efrit-do-session-origin session))
-         (efrit-do-allowed-tools (efrit-do-session-allowed session))
-         (efrit-do-allow-function
-          (lambda (name) (cl-pushnew name (efrit-do-session-allowed session) :test #'equal)))
-         (efrit-do-unattended (plist-get (efrit-do-session-options session) :unattended))
+         (efrit-do-context session)
          (default-directory (efrit-do-session-directory session))
          (start (float-time)))
     (efrit-do-session-record
@@ -381,7 +363,7 @@ A backend may report calls from a process filter, where tools must not run."
            :input (let ((efrit-do-output-limit 2000))
                     (efrit-do-clip (efrit-do-input-text input))))
      :call-id (concat (efrit-do-session--trace-id session) id))
-    (todo-write-calls-watch efrit-do-thread id input)
+    (todo-write-calls-watch (efrit-do-session-thread session) id input)
     (efrit-do-call-tool
      name input
      (lambda (outcome)
@@ -453,8 +435,9 @@ an earlier Emacs left unfinished in that folder, else a new one."
                    :thread (or (plist-get options :thread)
                                (efrit-do-session--unfinished (todo-write-core-plain directory))
                                (format "%s#%s" (todo-write-core-plain directory) id))
+                   :title (todo-write-text-line command 70)
+                   :unattended (plist-get options :unattended)
                    :backend backend :options options)))
-    (setf (efrit-do-session-notice session) (efrit-do-backend-notice backend session))
     (setq efrit-do-sessions (seq-take (cons session efrit-do-sessions) 20))
     (add-hook 'kill-emacs-hook #'efrit-do-session--cancel-all)
     session))
@@ -465,23 +448,21 @@ an earlier Emacs left unfinished in that folder, else a new one."
   `(condition-case problem
        (progn ,@body)
      ((error quit)
-      (efrit-do-session-end ,session 'failed (efrit-do-error-text problem))
+      (efrit-do-session-end ,session 'failed (todo-write-core-error-text problem))
       (signal (car problem) (cdr problem)))))
 
 (defun efrit-do-session-start (session)
   "Start SESSION and return it.
 An error or quit of the backend ends SESSION and is signaled again."
   (efrit-do-session-end-on-error session
-    (let* ((backend (efrit-do-session-backend session))
-           (command (efrit-do-session-command session))
-           (title (or (efrit-do-backend-title backend session)
-                      (todo-write-text-line command 70))))
+    (let ((backend (efrit-do-session-backend session)))
+      (efrit-do-backend-prepare backend session)
       (todo-write-begin (efrit-do-session-thread session)
                         :project (efrit-do-session-directory session)
                         :agent "efrit-do")
       (todo-write-set-activity (efrit-do-session-thread session) 'working)
-      (efrit-do-session-record session "INTENT" command)
-      (efrit-do-session-record session "TITLE" title)
+      (efrit-do-session-record session "INTENT" (efrit-do-session-command session))
+      (efrit-do-session-record session "TITLE" (efrit-do-session-title session))
       (when-let* ((notice (efrit-do-session-notice session)))
         (efrit-do-session-record session "STATE_UPDATE" (list :text notice)))
       (efrit-do-backend-start backend session)))

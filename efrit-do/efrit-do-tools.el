@@ -62,17 +62,19 @@ only argument."))
   "The tools, a list of `efrit-do-tool', in the order they are offered.
 Change it with `efrit-do-register-tool'.")
 
-(defvar efrit-do-thread nil
-  "Key of the thread that `todo_write' writes to, or nil for the project's.
-A session binds it while one of its tools runs.")
+(cl-defstruct (efrit-do-context (:constructor efrit-do-make-context)
+                                (:copier efrit-do-tools--copy-context))
+  "For whom tools run."
+  (thread (concat (todo-write--project) "#efrit-do") :documentation "Key of the thread
+that `todo_write' writes to, by default the project's.")
+  (origin nil :documentation "Buffer in which `eval_sexp' evaluates, or nil
+for the current one.")
+  (allowed nil :documentation "Names of tools that need no further consent.")
+  (unattended nil :documentation "Non-nil while Lisp waits for the calls, so
+that nobody could answer a question."))
 
-(defvar efrit-do-origin nil
-  "Buffer in which `eval_sexp' evaluates, or nil for the current one.
-A session binds it to the buffer in which the command was given.")
-
-(defun efrit-do-current-thread ()
-  "Return the key of the thread of the call that runs, by default the project's."
-  (or efrit-do-thread (concat (todo-write--project) "#efrit-do")))
+(defvar efrit-do-context nil
+  "For whom the tool that runs does so, such as a session, or nil if none runs.")
 
 (defun efrit-do-register-tool (&rest slots)
   "Register a tool for agents, and return it.
@@ -114,7 +116,7 @@ Signal `todo-write-input-error' if INPUT is not one of these."
                       (json-parse-string input)
                     (error (signal 'todo-write-input-error
                                    (list (format "The arguments are not JSON: %s"
-                                                 (efrit-do-error-text problem)))))))))
+                                                 (error-message-string problem)))))))))
     (unless (or (eq object :null)
                 (hash-table-p object)
                 (and (proper-list-p object)
@@ -177,9 +179,7 @@ wrong type."
   (declare (indent 0) (debug t))
   `(condition-case problem
        (progn ,@body)
-     (efrit-do-refused
-      (append (efrit-do-tools--failure (efrit-do-error-text problem)) '(:refused t)))
-     (error (efrit-do-tools--failure (efrit-do-error-text problem)))))
+     (error (efrit-do-tools--failure (todo-write-core-error-text problem)))))
 
 ;;; Consent
 
@@ -196,79 +196,15 @@ returns non-nil to ask."
                  function)
   :package-version '(efrit-do . "0.2.0"))
 
-(defcustom efrit-do-confirm-function #'efrit-do-ask
-  "Function that asks the user whether a tool call may run.
-It is called with the name of the tool, the text of the call, and a function
-to call once with the answer, at once or later: `yes', `no', (no . MESSAGE)
-with a message for the model, `always' (yes, and do not ask for this tool
-again in this session) or `quit' (stop the session); any other value means
-`no'."
-  :type 'function
-  :package-version '(efrit-do . "0.3.0"))
-
-(defvar efrit-do-allowed-tools nil
-  "Names of the tools that the user allowed for the rest of a session.")
-
-(defvar efrit-do-allow-function
-  (lambda (name) (cl-pushnew name efrit-do-allowed-tools :test #'equal))
-  "Function that notes that the user allowed the tool NAME for a session.")
-
-(defvar efrit-do-unattended nil
-  "Non-nil while Lisp waits for a call: nobody could answer a question then.")
-
 (defvar efrit-do-tools--asked 0
   "Number of questions asked in this Emacs.")
-
-(define-error 'efrit-do-refused "The user refused" 'todo-write-error)
-
-(defun efrit-do-ask (name text then)
-  "Ask whether the tool NAME may run with TEXT, and call THEN with the answer.
-See `efrit-do-confirm-function'.  The question is a request of the agent,
-which \\[todo-write-answer] shows.  If it is withdrawn, the answer is `withdrawn'.
-Signal `efrit-do-refused' where nobody can answer: in a batch Emacs, and
-while Lisp waits for the call."
-  (when (or noninteractive efrit-do-unattended)
-    (signal 'efrit-do-refused
-            (list (format "%s needs the user's consent, and %s (see `efrit-do-confirm')" name
-                          (if noninteractive "Emacs runs in batch mode"
-                            "Emacs waits for this call")))))
-  (let ((tool (efrit-do-get-tool name))
-        (thread (efrit-do-current-thread))
-        (id (format "efrit-do-%d" (cl-incf efrit-do-tools--asked)))
-        (given nil))
-    (letrec ((closed
-              (lambda (its-thread what its-id)
-                (when (and (eq what 'request) (equal its-thread thread) (equal its-id id)
-                           (not (todo-write-request-get thread id)))
-                  (remove-hook 'todo-write-events-functions closed)
-                  ;; The tool runs when the user's key has done its work.
-                  (if given (run-at-time 0 nil then given)
-                    (funcall then 'withdrawn))))))
-      (todo-write-request
-       thread
-       :id id
-       :kind 'permission
-       :title (concat name ": " (todo-write-text-line text 100))
-       :detail text
-       :format (and tool (efrit-do-tool-format tool))
-       :options
-       `((:kind allow :value yes :label ,(format "Run this %s" name))
-         (:kind always :value always
-          :label ,(format "Run this and every later %s of this session" name))
-         (:kind deny :value no :text t :label "Do not run it; the agent goes on")
-         (:kind other :value quit :label "Stop the session"))
-       :answer (lambda (value message)
-                 (setq given (if message (cons value message) value))))
-      (add-hook 'todo-write-events-functions closed)
-      (message "%s waits for your consent; M-x todo-write-answer shows it"
-               (todo-write-text-line name)))))
 
 (defun efrit-do-tools--confirm-p (tool input values)
   "Return non-nil if the user must be asked before TOOL runs.
 INPUT comes from the model, and VALUES are the arguments in it."
   (let ((name (efrit-do-tool-name tool))
         (confirm (efrit-do-tool-confirm tool)))
-    (and (not (member name efrit-do-allowed-tools))
+    (and (not (member name (efrit-do-context-allowed efrit-do-context)))
          (pcase efrit-do-confirm
            ('nil nil)
            ('t t)
@@ -277,66 +213,74 @@ INPUT comes from the model, and VALUES are the arguments in it."
            ((pred listp) (member name efrit-do-confirm))))))
 
 (defun efrit-do-tools--ask (tool values then)
-  "Ask whether TOOL may run with VALUES, with the agent waiting.
-Run it if so, and call THEN with the outcome, at once or, from a timer or
-another command, later; it runs with what is bound now."
+  "Ask whether TOOL may run with VALUES; call THEN later with the outcome.
+The question is a request of the agent, which \\[todo-write-answer] shows.
+Where nobody can answer it, in a batch Emacs and while Lisp waits for the
+call, the tool does not run."
   (let* ((name (efrit-do-tool-name tool))
          (text (mapconcat (lambda (value) (if (stringp value) value (format "%S" value)))
                           (delq nil (copy-sequence values)) "\n"))
-         (thread efrit-do-thread)
-         (origin efrit-do-origin)
-         (allow efrit-do-allow-function)
+         (thread (efrit-do-context-thread efrit-do-context))
+         (id (format "efrit-do-%d" (cl-incf efrit-do-tools--asked)))
+         (context efrit-do-context)
          (directory default-directory)
-         (answered nil)
-         (answer
-          (lambda (answer)
-            (unless (cl-shiftf answered t)
-              (when thread
-                ;; The user may have changed files meanwhile.
-                (todo-write-calls-refresh thread)
-                (unless (eq answer 'withdrawn)
-                  (todo-write-set-activity thread 'working)))
-              (let ((efrit-do-thread thread)
-                    (efrit-do-origin origin)
-                    (efrit-do-allow-function allow)
-                    (default-directory directory))
-                (condition-case nil
-                    (let ((inhibit-quit nil))
-                      (efrit-do-tools--answered tool values answer then))
-                  (quit (funcall then (append (efrit-do-tools--failure "interrupted by the user")
-                                              '(:quit t))))))))))
-    (when thread
-      (todo-write-set-activity thread 'waiting (concat "permission: " name)))
-    (when-let* ((refused (efrit-do-tools--failing
-                           (funcall efrit-do-confirm-function name
-                                    ;; `efrit-do-ask' shows what is hidden; other functions need not.
-                                    (if (eq efrit-do-confirm-function #'efrit-do-ask) text
-                                      (todo-write-text-plain-lines text))
-                                    answer)
-                           nil))
-                ((not (cl-shiftf answered t))))
-      (when thread
-        (todo-write-set-activity thread 'working))
-      (funcall then refused))))
+         (given nil))
+    (if (or noninteractive (efrit-do-context-unattended context))
+        (funcall then (efrit-do-tools--refusal
+                       (format "%s needs the user's consent, and %s (see `efrit-do-confirm')" name
+                               (if noninteractive "Emacs runs in batch mode"
+                                 "Emacs waits for this call"))))
+      (letrec ((answered
+                (lambda ()
+                  (let ((efrit-do-context context)
+                        (default-directory directory))
+                    ;; The user may have changed files meanwhile.
+                    (todo-write-calls-refresh thread)
+                    (condition-case nil
+                        (let ((inhibit-quit nil))
+                          (efrit-do-tools--answered tool values given then))
+                      (quit (funcall then (append (efrit-do-tools--failure "interrupted by the user")
+                                                  '(:quit t))))))))
+               (closed
+                (lambda (its-thread what its-id)
+                  (when (and (eq what 'request) (equal its-thread thread) (equal its-id id)
+                             (not (todo-write-request-get thread id)))
+                    (remove-hook 'todo-write-events-functions closed)
+                    ;; The tool runs when the user's key has done its work.
+                    (if given (run-at-time 0 nil answered) (funcall answered))))))
+        (todo-write-request
+         thread
+         :id id
+         :kind 'permission
+         :title (concat name ": " (todo-write-text-line text 100))
+         :detail text
+         :format (efrit-do-tool-format tool)
+         :options
+         `((:kind allow :value yes :label ,(format "Run this %s" name))
+           (:kind always :value always
+            :label ,(format "Run this and every later %s of this session" name))
+           (:kind deny :value no :text t :label "Do not run it; the agent goes on")
+           (:kind other :value quit :label "Stop the session"))
+         :answer (lambda (value message) (setq given (cons value message))))
+        (add-hook 'todo-write-events-functions closed)
+        (message "%s waits for your consent; M-x todo-write-answer shows it"
+                 (todo-write-text-line name))))))
 
 (defun efrit-do-tools--answered (tool values answer then)
   "Run TOOL with VALUES if ANSWER allows it; call THEN with the outcome.
+ANSWER is a list (VALUE . MESSAGE), or nil if the question was withdrawn.
 The outcome has :quit if the user stops the session."
   (let ((name (efrit-do-tool-name tool)))
-    (when (eq answer 'always)
-      (funcall efrit-do-allow-function name))
-    (if (memq answer '(yes always))
+    (when (eq 'always (car answer))
+      (cl-pushnew name (efrit-do-context-allowed efrit-do-context) :test #'equal))
+    (if (memq (car answer) '(yes always))
         (efrit-do-tools--run tool values then)
-      (funcall then `( ,@(efrit-do-tools--failure
-                          (concat (format "the user did not allow this call of %s" name)
-                                  (pcase answer
-                                    (`(no . ,message) (concat ": " message)))))
-                       :refused t ,@(and (eq answer 'quit) '(:quit t)))))))
+      (funcall then `(,@(efrit-do-tools--refusal
+                         (format "the user did not allow this call of %s%s" name
+                                 (if (cdr answer) (concat ": " (cdr answer)) "")))
+                      :quit ,(eq 'quit (car answer)))))))
 
 ;;; Running
-
-(defalias 'efrit-do-error-text #'todo-write-core-error-text
-  "Return the message of the argument, an error caught by `condition-case'.")
 
 (defun efrit-do-clip (text &optional cut)
   "Return TEXT without its middle if it exceeds `efrit-do-output-limit'.
@@ -357,6 +301,10 @@ An outcome is returned unchanged."
 (defun efrit-do-tools--failure (text)
   "Return the outcome of a call that failed for the reason TEXT."
   (list :content (efrit-do-clip (concat "Error: " text)) :is-error t))
+
+(defun efrit-do-tools--refusal (text)
+  "Return the outcome of a call that did not run for the reason TEXT."
+  (append (efrit-do-tools--failure text) '(:refused t)))
 
 (defun efrit-do-tools--run (tool values then)
   "Call TOOL with VALUES, and THEN once with the outcome.
@@ -388,7 +336,8 @@ An asynchronous tool has until its time limit to answer."
 See `efrit-do-execute-tool' for INPUT and the outcome.  Unless the tool is
 asynchronous or waits for the user's consent, THEN is called before this
 returns.  A quit is not caught."
-  (let* ((tool nil) (values nil) (ask nil)
+  (let* ((efrit-do-context (or efrit-do-context (efrit-do-make-context)))
+         tool values ask
          (problem
           (efrit-do-tools--failing
             (setq tool (or (efrit-do-get-tool name)
@@ -409,8 +358,10 @@ INPUT is a JSON text, hash table, plist or alist.  The outcome is a plist:
 failed.  Unknown tools, wrong arguments, refusals and errors of the tool are
 failures, and so is a call that needs the user's consent, for which this
 cannot wait; see `efrit-do-call-tool'.  A quit is not caught."
-  (let ((efrit-do-unattended t)
+  (let ((efrit-do-context (if efrit-do-context (efrit-do-tools--copy-context efrit-do-context)
+                            (efrit-do-make-context)))
         outcome)
+    (setf (efrit-do-context-unattended efrit-do-context) t)
     (efrit-do-call-tool name input (lambda (value) (setq outcome value)))
     (while (not outcome)
       (accept-process-output nil 0.05))

@@ -37,13 +37,15 @@ and `efrit-do-demo' and `efrit-do-run' work beside it")))
   (defun efrit-do (command)
     "Let an agent work on COMMAND, and show its work.
 Return the session, which runs in the background.  Without a model, only
-the demonstration is there, and the prompt says so."
+the demonstration is there, and the prompt says so.  With a prefix
+argument, continue a session, as `efrit-do-continue' does."
     (interactive
-     (list (if (efrit-do-run-demo-p)
-               (read-string "Without gptel, only the demonstration is there; RET plays it: "
-                            nil 'efrit-do-history "Refactor the login function")
-             (read-string "Do: " nil 'efrit-do-history))))
-    (efrit-do-run-and-show command)))
+     (list (cond (current-prefix-arg nil)
+                 ((efrit-do-run-demo-p)
+                  (read-string "Without gptel, only the demonstration is there; RET plays it: "
+                               nil 'efrit-do-history "Refactor the login function"))
+                 (t (read-string "Do: " nil 'efrit-do-history)))))
+    (if command (efrit-do-run-and-show command) (efrit-do-continue))))
 
 ;;;###autoload (unless (locate-library "efrit") (autoload 'efrit-do "efrit-do" nil t))
 

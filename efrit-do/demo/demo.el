@@ -83,7 +83,7 @@ part of the repository: TODO_WRITE_CORPUS names their folder"))
        (let ((script (efrit-do-demo--variable "SCRIPT")))
          (if script (expand-file-name script) (efrit-do-replay-demo))))
     (efrit-do-script-error
-     (efrit-do-demo--stop "%s" (efrit-do-error-text problem)))))
+     (efrit-do-demo--stop "%s" (todo-write-core-error-text problem)))))
 
 (defun efrit-do-demo--begin ()
   "Return a session that is ready to play the script."

@@ -233,11 +233,6 @@ REASON is a regexp, or nil for none.  Return the outcome, and with `:types' what
                                          "3 times in a row" 4)))
       (should (= 3 (length (plist-get outcome :tool-results)))))))
 
-(ert-deftest efrit-do-gptel-counts-the-requests-of-gptel ()
-  (dolist (provider '(anthropic openai gemini))
-    (let ((efrit-do-limits '(:requests 5)))
-      (efrit-do-e2e--fault provider "run in circles" 'stopped "5 requests" 5))))
-
 (ert-deftest efrit-do-gptel-counts-calls-of-tools-that-do-not-exist ()
   (dolist (provider '(anthropic openai gemini))
     (efrit-do-e2e--fault provider "ask for nothing" 'stopped
@@ -304,22 +299,28 @@ REASON is a regexp, or nil for none.  Return the outcome, and with `:types' what
   (efrit-do-e2e--call-with-server
    "faults"
    (lambda (port)
-     (let* ((gptel--known-tools nil)
+     (let* ((noninteractive nil)
+            (gptel--known-tools nil)
             (gptel-confirm-tool-calls 'auto)
             (efrit-do-tools efrit-do-tools)
             (efrit-do-gptel-tools '("weather"))
-            (seen nil)
-            (efrit-do-confirm-function
-             (lambda (_name _text then)
-               (push (todo-write-activity efrit-do-thread) seen)
-               (funcall then 'yes))))
+            (gptel-backend (todo-write-mock-backend 'anthropic port))
+            (gptel-model (car (gptel-backend-models gptel-backend)))
+            (session (efrit-do-session-begin "ask the weather" 'gptel nil))
+            (thread (efrit-do-session-thread session)))
+       (require 'efrit-do-gptel)
        (gptel-make-tool :name "weather" :description "The weather." :confirm t
                         :args '((:name "place" :type string :description "x"))
                         :function (lambda (place) (format "rain in %s" place)))
-       (let ((outcome (efrit-do-e2e--run 'anthropic port "ask the weather")))
-         (should (eq (plist-get outcome :status) 'done))
-         (should (equal seen '((waiting . "permission: weather"))))
-         (should-not (todo-write-activity (plist-get outcome :thread))))))))
+       (efrit-do-session-start session)
+       (todo-write-test-wait #'todo-write-requests)
+       (should (equal '(waiting . "weather: Oslo") (todo-write-activity thread)))
+       (todo-write-answer-request thread (plist-get (car (todo-write-requests)) :id) 'yes)
+       (todo-write-test-wait (lambda () (not (efrit-do-session-running-p session))))
+       (should (eq 'done (efrit-do-session-status session)))
+       (should (equal "rain in Oslo"
+                      (plist-get (car (last (efrit-do-session-results session))) :content)))
+       (should-not (todo-write-activity thread))))))
 
 (provide 'efrit-do-gptel-e2e-tests)
 ;;; efrit-do-gptel-e2e-tests.el ends here

@@ -107,7 +107,8 @@ An event is a plist, as in JSON."
     (efrit-do-register-tool
      :name "hear" :args '((:name "n" :type "integer" :optional t))
      :function (lambda (_n)
-                 (todo-write-tell (efrit-do-current-thread) "Mind the cat" '(:path "/a" :line 2))
+                 (todo-write-tell (efrit-do-context-thread efrit-do-context) "Mind the cat"
+                                  '(:path "/a" :line 2))
                  "Heard"))
     (let ((outcome (efrit-do-session-tests--run
                     (list (list (efrit-do-session-tests--plan "in_progress"))
@@ -275,15 +276,14 @@ Go on for a while, to see whether anything happens after its end."
 
 ;; In another agent, fifteen more calls ran after the breaker had tripped.
 (ert-deftest efrit-do-stops-at-each-limit ()
-  (pcase-dolist (`((,calls ,identical ,errors ,requests) ,turn ,why ,times ,asked)
-                 '(((6 nil 3 30) (:tool "count") "6 tool calls" 5 7)
-                   ((50 2 3 30) (:tool "count" :input (:n 1)) "2 times in a row" 2 4)
-                   ((50 nil 4 30) (:tool "fail" :input (:why "no luck")) "no luck" 4 5)
-                   ((50 nil 3 5) (:tool "count") "5 requests" 4 5)))
+  (pcase-dolist (`((,calls ,identical ,errors) ,turn ,why ,times ,asked)
+                 '(((6 nil 3) (:tool "count") "6 tool calls" 5 7)
+                   ((50 2 3) (:tool "count" :input (:n 1)) "2 times in a row" 2 4)
+                   ((50 nil 4) (:tool "fail" :input (:why "no luck")) "no luck" 4 5)))
     (ert-info (why :prefix "Stopped: ")
       (efrit-do-session-tests--with-sessions
         (let* ((efrit-do-limits (list :calls calls :identical-calls identical
-                                      :same-errors errors :requests requests))
+                                      :same-errors errors))
                (outcome (efrit-do-session-tests--loop turn)))
           (efrit-do-session-tests--check-stopped outcome why)
           (should (= ran times))
@@ -350,7 +350,8 @@ Go on for a while, to see whether anything happens after its end."
       (todo-write-test-wait (lambda () (eq 'active (todo-write-state thread))))
       (efrit-do-cancel)
       (setf (efrit-do-replay--state-speed (efrit-do-session-state session)) 0)
-      (efrit-do-continue)
+      (let ((current-prefix-arg '(4)))
+        (call-interactively #'efrit-do))
       (should (eq (todo-write-state thread) 'active))
       (efrit-do-session-tests--await session)
       (should (eq (efrit-do-session-status session) 'done))
@@ -396,25 +397,25 @@ Go on for a while, to see whether anything happens after its end."
 
 (defmacro efrit-do-session-tests--asking (answer &rest body)
   "Run BODY with SESSION, in which the tool `count' waits for the user's consent.
-ANSWER names a function that answers with its argument, as the user would later."
+ANSWER names a function that answers with its argument."
   (declare (indent 1) (debug t))
   `(efrit-do-session-tests--with-sessions
-     (let* ((efrit-do-confirm '("count"))
-            (then nil)
-            (efrit-do-confirm-function (lambda (_name _text answered) (setq then answered)))
+     (let* ((noninteractive nil)
+            (efrit-do-confirm '("count"))
             (session (efrit-do-session-tests--start
-                      '(((:tool "count")) ((:tool "count")) ((:text "All done."))))))
-       (cl-flet ((,answer (value) (funcall (prog1 then (setq then nil)) value)))
-         (todo-write-test-wait (lambda () then))
+                      '(((:tool "count")) ((:tool "count")) ((:text "All done.")))))
+            (thread (efrit-do-session-thread session)))
+       (cl-flet ((,answer (value)
+                   (todo-write-answer-request
+                    thread (plist-get (car (todo-write-requests thread)) :id) value)))
+         (todo-write-test-wait #'todo-write-requests)
          ,@body))))
 
 (ert-deftest efrit-do-waits-for-consent-without-blocking-and-then-goes-on ()
   (efrit-do-session-tests--asking answer
-    (should (equal '(waiting . "permission: count")
-                   (todo-write-activity (efrit-do-session-thread session))))
+    (should (equal '(waiting . "count: ") (todo-write-activity thread)))
     (should (= 0 ran (recursion-depth)))
     (answer 'always)
-    (should (= 1 ran))
     ;; The second call needs no further consent.
     (efrit-do-session-tests--await session)
     (should (eq 'done (efrit-do-session-status session)))
@@ -423,6 +424,7 @@ ANSWER names a function that answers with its argument, as the user would later.
 (ert-deftest efrit-do-consent-can-stop-the-session ()
   (efrit-do-session-tests--asking answer
     (answer 'quit)
+    (efrit-do-session-tests--await session)
     (should (eq 'cancelled (efrit-do-session-status session)))
     (should (= 0 ran))))
 

@@ -21,8 +21,7 @@
      (let* ((default-directory (file-name-as-directory
                                 (make-temp-file "efrit-do" t)))
             (efrit-do-tools efrit-do-tools)
-            (efrit-do-allowed-tools nil)
-            (efrit-do-thread "a")
+            (efrit-do-context (efrit-do-make-context :thread "a"))
             (efrit-do-confirm nil))
        (unwind-protect (progn ,@body)
          (delete-directory default-directory t)))))
@@ -140,7 +139,7 @@
 
 (ert-deftest efrit-do-writes-a-list-of-the-project-outside-a-session ()
   (efrit-do-tests--with-tools
-    (let ((efrit-do-thread nil))
+    (let ((efrit-do-context nil))
       (efrit-do-tests--ok "todo_write" (todo-write-test-todos "Sweep"))
       (should (string-prefix-p (expand-file-name default-directory)
                                (todo-write-current-thread))))))
@@ -321,50 +320,48 @@
       (efrit-do-tests--file "f" "text")
       (should (equal (efrit-do-tests--ok "read_file" '(:path "f")) "text")))))
 
-(defmacro efrit-do-tests--asking (answer &rest body)
-  "Run BODY with a user who gives ANSWER; return what was asked, newest first."
-  (declare (indent 1) (debug t))
-  `(let* ((asked nil)
-          (efrit-do-confirm-function
-           (lambda (name text then) (push (cons name text) asked) (funcall then ,answer))))
-     ,@body
-     asked))
+(defun efrit-do-tests--asked (answer name input)
+  "Call the tool NAME with INPUT for a user who answers with ANSWER.
+Return what was asked, or nil, and the content of the outcome, a cons."
+  (let ((noninteractive nil)
+        (inhibit-message t)
+        outcome)
+    (efrit-do-call-tool name input (lambda (value) (setq outcome value)))
+    (let ((request (car (todo-write-requests))))
+      (when request
+        (todo-write-answer-request (plist-get request :thread) (plist-get request :id) answer)
+        (todo-write-test-wait (lambda () outcome)))
+      (cons (plist-get request :detail) (plist-get outcome :content)))))
 
 (ert-deftest efrit-do-waits-while-it-asks ()
   (efrit-do-tests--with-tools
     (let ((efrit-do-confirm 'tool)
-          (efrit-do-thread "asking")
-          (seen nil))
-      (efrit-do-tests--asking (progn (setq seen (todo-write-activity "asking")) 'yes)
-        (efrit-do-tests--ok "eval_sexp" '(:expr "1")))
-      (should (equal seen '(waiting . "permission: eval_sexp")))
-      (should (equal (todo-write-activity "asking") '(working))))))
+          (noninteractive nil)
+          (inhibit-message t))
+      (efrit-do-call-tool "eval_sexp" '(:expr "1") #'ignore)
+      (should (equal (todo-write-activity "a") '(waiting . "eval_sexp: 1")))
+      (todo-write-withdraw "a" (plist-get (car (todo-write-requests)) :id))
+      (should (equal (todo-write-activity "a") '(working))))))
 
 (ert-deftest efrit-do-shows-the-whole-call-and-runs-it-when-allowed ()
   (efrit-do-tests--with-tools
     (let ((efrit-do-confirm 'tool))
-      (should (equal (efrit-do-tests--asking 'yes
-                       (should (equal (efrit-do-tests--ok
-                                       "eval_sexp" '(:expr "(+ 1 2)"))
-                                      "3")))
-                     '(("eval_sexp" . "(+ 1 2)")))))))
+      (should (equal '("(+ 1 2)" . "3")
+                     (efrit-do-tests--asked 'yes "eval_sexp" '(:expr "(+ 1 2)")))))))
 
 (ert-deftest efrit-do-runs-nothing-that-the-user-refuses ()
   (efrit-do-tests--with-tools
     (let ((efrit-do-confirm 'tool))
-      (efrit-do-tests--asking 'no
-        (should (string-search "did not allow"
-                               (efrit-do-tests--error
-                                "shell_exec" '(:command "touch evil")))))
+      (should (string-search "did not allow"
+                             (cdr (efrit-do-tests--asked 'no "shell_exec"
+                                                         '(:command "touch evil")))))
       (should-not (file-exists-p "evil")))))
 
 (ert-deftest efrit-do-asks-once-for-a-tool-that-is-always-allowed ()
   (efrit-do-tests--with-tools
     (let ((efrit-do-confirm 'tool))
-      (should (= 1 (length (efrit-do-tests--asking 'always
-                             (efrit-do-tests--ok "eval_sexp" '(:expr "1"))
-                             (efrit-do-tests--ok "eval_sexp"
-                                                 '(:expr "2")))))))))
+      (should (equal '("1" . "1") (efrit-do-tests--asked 'always "eval_sexp" '(:expr "1"))))
+      (should (equal '(nil . "2") (efrit-do-tests--asked 'always "eval_sexp" '(:expr "2")))))))
 
 (ert-deftest efrit-do-asks-for-what-the-option-says ()
   (efrit-do-tests--with-tools
@@ -374,22 +371,9 @@
                      (,(lambda (name _input) (equal name "read_file")) . 1)))
       (let ((efrit-do-confirm confirm))
         (should (= times
-                   (length (efrit-do-tests--asking 'yes
-                             (efrit-do-tests--ok "eval_sexp" '(:expr "1"))
-                             (efrit-do-tests--ok "read_file"
-                                                 '(:path "f"))))))))))
-
-(ert-deftest efrit-do-hides-nothing-of-a-call-from-the-user ()
-  (efrit-do-tests--with-tools
-    (let ((efrit-do-confirm t))
-      (should (equal
-               (cdar (efrit-do-tests--asking 'no
-                       (efrit-do-tests--error
-                        "shell_exec"
-                        (list :command
-                              (concat "ls\u202e\u200b"
-                                      (propertize " rm" 'invisible t))))))
-               "ls\\u202e\\u200b rm")))))
+                   (seq-count #'car
+                              (list (efrit-do-tests--asked 'yes "eval_sexp" '(:expr "1"))
+                                    (efrit-do-tests--asked 'yes "read_file" '(:path "f"))))))))))
 
 ;;; Beside upstream Efrit
 

@@ -529,7 +529,7 @@ answer that allows always."
      '(dolist (name '("one" "two"))
         (run-at-time 0 nil
                      (lambda ()
-                       (let ((efrit-do-thread name))
+                       (let ((efrit-do-context (efrit-do-make-context :thread name)))
                          (efrit-do-call-tool
                           "eval_sexp" (list :expr (format "%S" name))
                           (lambda (outcome)
