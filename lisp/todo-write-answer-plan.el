@@ -14,7 +14,6 @@
 
 (require 'todo-write-answer)
 (require 'todo-write-compose)
-(require 'todo-write-menu)
 
 (defconst todo-write-answer-plan--most-bytes 500000
   "Maximum size of an edited plan, which must fit into a message.")
@@ -25,22 +24,16 @@
   "Comment on the line of the plan at point, or on those of the region.
 The comment goes along with \"keep planning\", with the lines it is about."
   (interactive nil todo-write-answer-mode)
-  (todo-write-menu-require 'todo-write-answer-mode)
-  (let* ((request (todo-write-answer-shown))
-         (quote (todo-write-answer-plan--lines))
-         (buffer (current-buffer)))
-    (unless (todo-write-answer-comment-p)
-      (user-error "No comment can go along with an answer to this"))
-    (unless quote
-      (user-error "Go to a line of the plan first"))
-    (when (length> todo-write-answer-comments 49)
+  (todo-write-answer-shown)
+  (unless (todo-write-answer-comment-p)
+    (user-error "No comment can go along with an answer to this"))
+  (let ((quote (or (todo-write-answer-plan--lines)
+                   (user-error "Go to a line of the plan first"))))
+    (when (length> (todo-write-answer-reply-comments todo-write-answer-reply) 49)
       (user-error "These are enough comments"))
-    (let ((text (string-trim (read-string "Comment: "))))
-      (when (string-empty-p text)
-        (user-error "The comment is empty"))
-      (todo-write-answer-return buffer request)
+    (let ((text (todo-write-answer-read "Comment: ")))
       (deactivate-mark)
-      (push (cons quote text) todo-write-answer-comments)
+      (push (cons quote text) (todo-write-answer-reply-comments todo-write-answer-reply))
       (todo-write-answer-redraw))))
 
 (defun todo-write-answer-plan--lines ()
@@ -65,7 +58,6 @@ The comment goes along with \"keep planning\", with the lines it is about."
 It is approved as edited, after it was shown once more: this answers
 nothing."
   (interactive nil todo-write-answer-mode)
-  (todo-write-menu-require 'todo-write-answer-mode)
   (let ((request (todo-write-answer-shown))
         (text (or (todo-write-answer-editable)
                   (user-error "This cannot be edited here"))))

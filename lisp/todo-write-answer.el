@@ -34,39 +34,130 @@
 (defconst todo-write-answer-buffer "*todo-write-request*"
   "Name of the buffer that shows a request.")
 
+(cl-defstruct (todo-write-answer-reply (:copier nil))
+  "What the user has said to a request, and its agent does not know yet.
+COMMENTS are those on the detail, newest first, a list of (QUOTE . TEXT).
+EDITED is the detail as the user edited it, a string, or nil; for both, see
+todo-write-answer-plan.el.  ANSWERS are those to its questions, newest first,
+an alist of questions and strings or lists, and CHOSEN the labels so far for a
+question with several.  GIVEN is non-nil once the user has answered here."
+  comments edited answers chosen given)
+
+(defvar todo-write-answer--replies (make-hash-table :test #'eq :weakness 'key)
+  "The replies to the open requests that were shown, by request.")
+
 (defvar-local todo-write-answer--request nil
   "The request shown in this buffer, or nil.")
+
+(defvar-local todo-write-answer-reply nil
+  "The user's `todo-write-answer-reply' to the request in this buffer.")
 
 (defvar-local todo-write-answer--detail nil
   "What the request is about, as it is shown, or nil.")
 
-(defvar-local todo-write-answer--answered nil
-  "Non-nil if the user has answered the request here.")
-
-(defvar-local todo-write-answer--always nil
+(defvar-local todo-write-answer--confirming nil
   "The option that the user may allow always, to be confirmed, or nil.")
-
-(defvar-local todo-write-answer--answers nil
-  "The user's answers so far, an alist of questions and strings or lists.")
-
-(defvar-local todo-write-answer--chosen nil
-  "The labels chosen so far for a question with several answers.")
-
-(defvar-local todo-write-answer-comments nil
-  "The user's comments on the detail, newest first, a list of (QUOTE . TEXT).
-They go along with a no; see todo-write-answer-plan.el.")
-
-(defvar-local todo-write-answer--edited nil
-  "The detail as the user edited it, a string, or nil.")
-
-(defvar todo-write-answer--drafts (make-hash-table :test #'eq :weakness 'key)
-  "What the user wrote for open requests that are not shown, by request.
-The values are lists (COMMENTS EDITED ANSWERS).")
 
 (defvar-local todo-write-answer--end-seen nil
   "Non-nil if the end of the request was on the screen.")
 
-;;; Which keys count
+;;; Which keys answer
+
+(defun todo-write-answer--option (kind)
+  "Return the first option of KIND of this buffer's request, or nil."
+  (seq-find (lambda (option) (eq kind (plist-get option :kind)))
+            (plist-get todo-write-answer--request :options)))
+
+(defun todo-write-answer--question ()
+  "Return the question of this buffer's request that is to be answered next."
+  (seq-find (lambda (question)
+              (not (assoc (plist-get question :question)
+                          (todo-write-answer-reply-answers todo-write-answer-reply))))
+            (plist-get todo-write-answer--request :questions)))
+
+(defun todo-write-answer--choices ()
+  "Return what may be answered in this step, a list of (KEY COMMAND LABEL NOTE OPTION).
+The steps are reading a request, each of its questions, and confirming what
+would be allowed always.  KEY is a string, or the number of an answer: after
+the ninth, no key chooses it.  NOTE is a string or nil, and OPTION, if any,
+that of the request or its question that COMMAND chooses."
+  (let ((request todo-write-answer--request)
+        (reply todo-write-answer-reply)
+        (question (todo-write-answer--question)))
+    (cond
+     ((null (plist-get request :answer))
+      `(("o" todo-write-answer-visit ,(todo-write-answer--way request))))
+     (todo-write-answer--confirming
+      `(("A" todo-write-answer-always "yes, always" nil ,todo-write-answer--confirming)
+        ("n" todo-write-answer-no "back")))
+     (t
+      (append
+       (if question (todo-write-answer--question-choices question)
+         (todo-write-answer--request-choices request))
+       (cond ((todo-write-answer-reply-answers reply)
+              '(("u" todo-write-answer-change "change the last answer")))
+             ((todo-write-answer-reply-comments reply)
+              '(("u" todo-write-answer-change "take the last comment back")))))))))
+
+(defun todo-write-answer--choice (key command option &optional note)
+  "Return a list with the choice of OPTION by KEY, or nil if OPTION is nil.
+See `todo-write-answer--choices', also for COMMAND and NOTE."
+  (and option (list (list key command (plist-get option :label) note option))))
+
+(defun todo-write-answer--request-choices (request)
+  "Return the choices for REQUEST, a permission or a plan."
+  (let ((allow (todo-write-answer--option 'allow))
+        (always (todo-write-answer--option 'always)))
+    (append
+     (todo-write-answer--choice "y" #'todo-write-answer-yes allow
+                                ;; A plan is approved once in any case.
+                                (unless (eq 'plan (plist-get request :kind)) "(once)"))
+     (todo-write-answer--choice "A" #'todo-write-answer-always always "(asks again)")
+     (todo-write-answer--refusals)
+     (cl-loop for option in (seq-difference (plist-get request :options)
+                                            (list allow always (todo-write-answer--option 'deny))
+                                            #'eq)
+              for number from 1
+              append (todo-write-answer--choice number #'todo-write-answer-choose option)))))
+
+(defun todo-write-answer--question-choices (question)
+  "Return the choices for QUESTION."
+  (let ((multiple (plist-get question :multiple))
+        (chosen (todo-write-answer-reply-chosen todo-write-answer-reply)))
+    `(,@(cl-loop for option in (plist-get question :options)
+                 for number from 1
+                 for label = (plist-get option :label)
+                 for box = (and multiple (if (member label chosen) "[x] " "[ ] "))
+                 collect (list number #'todo-write-answer-choose (concat box label)
+                               (plist-get option :description) option))
+      ("t" todo-write-answer-type "type an answer")
+      ,@(and multiple '(("RET" todo-write-answer-done "give the chosen answers")))
+      ,@(todo-write-answer--refusals))))
+
+(defun todo-write-answer--refusals ()
+  "Return the choices that allow nothing."
+  (let ((deny (todo-write-answer--option 'deny)))
+    (append (todo-write-answer--choice "n" #'todo-write-answer-no deny)
+            (and (plist-get deny :text)
+                 (todo-write-answer--choice "N" #'todo-write-answer-no-because deny
+                                            "(with a message)")))))
+
+(defun todo-write-answer--take (key)
+  "Return the option that KEY chooses in this step.
+Signal a `user-error' unless the key of this command may answer that now."
+  (todo-write-answer-shown)
+  (unless todo-write-answer-keys-counts
+    (user-error "Wait: a key counts half a second after the last one"))
+  ;; What allows nothing may answer what was not read to its end.
+  (unless (or todo-write-answer--end-seen (member key '("n" "N")))
+    (user-error "Read to the end first: SPC scrolls"))
+  (let ((choices (todo-write-answer--choices)))
+    (nth 4 (or (assoc key choices)
+               (user-error (cond (todo-write-answer--confirming "A allows it always; n goes back")
+                                 ((numberp key) "No answer has this number")
+                                 ((and (equal key "N") (assoc "n" choices))
+                                  "This agent takes no message with a no")
+                                 (t "This is no answer to this request")))))))
 
 (defun todo-write-answer--note-end ()
   "Note whether the end of the request was on the screen."
@@ -74,32 +165,6 @@ The values are lists (COMMENTS EDITED ANSWERS).")
     (setq todo-write-answer--end-seen
           (seq-some (lambda (window) (pos-visible-in-window-p (point-max) window))
                     (get-buffer-window-list nil nil 'visible)))))
-
-(defconst todo-write-answer--steps
-  '((reading todo-write-answer-yes todo-write-answer-always todo-write-answer-no
-             todo-write-answer-no-because todo-write-answer-choose)
-    (question todo-write-answer-choose todo-write-answer-type todo-write-answer-done
-              todo-write-answer-no todo-write-answer-no-because)
-    ;; Of what would be allowed always.
-    (confirming todo-write-answer-always))
-  "The steps of a request, and the commands that answer in each.")
-
-(defconst todo-write-answer--refusals '(todo-write-answer-no todo-write-answer-no-because)
-  "The commands that allow nothing, which may answer what was not read to its end.")
-
-(defun todo-write-answer--check (command)
-  "Signal a `user-error' unless the key of COMMAND may answer in this step."
-  (let* ((request (todo-write-answer-shown))
-         (step (cond (todo-write-answer--always 'confirming)
-                     ((plist-get request :questions) 'question)
-                     (t 'reading))))
-    (unless todo-write-answer-keys-counts
-      (user-error "Wait: a key counts half a second after the last one"))
-    (unless (memq command (alist-get step todo-write-answer--steps))
-      (user-error (if (eq step 'confirming) "A allows it always; n goes back"
-                    "This is no answer to this request")))
-    (unless (or todo-write-answer--end-seen (memq command todo-write-answer--refusals))
-      (user-error "Read to the end first: SPC scrolls"))))
 
 (defun todo-write-answer-shown ()
   "Return the request in this buffer; signal a `user-error' if it is not open."
@@ -143,73 +208,45 @@ The values are lists (COMMENTS EDITED ANSWERS).")
   (todo-write-menu-begin-mode)
   (buffer-disable-undo)
   (setq-local revert-buffer-function #'todo-write-answer-redraw)
-  (add-hook 'kill-buffer-hook #'todo-write-answer--killed nil t))
+  (add-hook 'kill-buffer-hook #'todo-write-answer-keys-end nil t))
 
 ;; Killing a clone would stop what runs for the original.
 (put 'todo-write-answer-mode 'no-clone t)
 (put 'todo-write-answer-mode 'no-clone-indirect t)
 
-(defun todo-write-answer--keep-draft ()
-  "Keep what the user wrote for the request in this buffer until it is shown again."
-  (when (and (todo-write-request-open-p todo-write-answer--request)
-             (seq-some #'identity (todo-write-answer--draft)))
-    (puthash todo-write-answer--request (todo-write-answer--draft) todo-write-answer--drafts)))
-
-(defun todo-write-answer--draft ()
-  "Return what the user wrote in this buffer, as in `todo-write-answer--drafts'."
-  (list todo-write-answer-comments todo-write-answer--edited todo-write-answer--answers))
-
-(defun todo-write-answer--killed ()
-  "Stop what runs only while this buffer exists."
-  (todo-write-answer--keep-draft)
-  ;; What was written for a request is copied when that is closed.
-  (when (= 0 (hash-table-count todo-write-answer--drafts))
-    (remove-hook 'todo-write-events-functions #'todo-write-answer--on-event))
-  (todo-write-answer-keys-end))
-
 (defun todo-write-answer--show (request)
   "Show REQUEST in the selected window or another one, and select that.
 \\[keyboard-quit] while its text is made leaves it open, and everything as it is."
-  (pcase-let* ((buffer (get-buffer-create todo-write-answer-buffer))
-               (`(,comments ,edited ,answers)
-                (progn (with-current-buffer buffer
-                         (todo-write-answer--keep-draft))
-                       (gethash request todo-write-answer--drafts)))
-               (detail (or edited (todo-write-request-detail request)))
-               (text (and detail (todo-write-answer-text detail (plist-get request :format)))))
-    (with-current-buffer buffer
-      (unless (derived-mode-p 'todo-write-answer-mode)
-        (todo-write-answer-mode))
-      (remhash request todo-write-answer--drafts)
-      (setq todo-write-answer--request request
-            todo-write-answer--detail text
-            todo-write-answer--answered nil
-            todo-write-answer--always nil
-            todo-write-answer--answers answers
-            todo-write-answer--chosen nil
-            todo-write-answer-comments comments
-            todo-write-answer--edited edited
-            todo-write-answer--end-seen nil)
-      (todo-write-answer--draw))
+  (let* ((reply (or (gethash request todo-write-answer--replies) (make-todo-write-answer-reply)))
+         (detail (or (todo-write-answer-reply-edited reply) (todo-write-request-detail request)))
+         (text (and detail (todo-write-answer-text detail (plist-get request :format)))))
+    (puthash request reply todo-write-answer--replies)
     (add-hook 'todo-write-events-functions #'todo-write-answer--on-event)
     ;; A new window below all others: none of them loses its buffer.
-    (pop-to-buffer buffer '((display-buffer-reuse-window display-buffer-in-direction)
-                            (direction . below) (window . root)
-                            (window-height . todo-write-answer--fit)))
-    (todo-write-answer--reset-window)
-    (todo-write-answer-keys-begin #'todo-write-answer--note-end)))
+    (pop-to-buffer todo-write-answer-buffer
+                   '((display-buffer-reuse-window display-buffer-in-direction)
+                     (direction . below) (window . root)))
+    (unless (derived-mode-p 'todo-write-answer-mode)
+      (todo-write-answer-mode))
+    (setq todo-write-answer--request request
+          todo-write-answer-reply reply
+          todo-write-answer--detail text)
+    (todo-write-answer--ask)))
 
-(defun todo-write-answer--fit (window)
-  "Fit WINDOW to its buffer, up to two thirds of its frame."
+(defun todo-write-answer--ask ()
+  "Show the request in the selected window from its beginning, not read yet."
+  (setq todo-write-answer--confirming nil
+        todo-write-answer--end-seen nil)
+  (todo-write-answer--draw)
   (let ((most (max 10 (/ (* 2 (frame-height)) 3))))
-    (with-current-buffer (window-buffer window)
-      (save-excursion
-        (save-restriction
-          ;; Emacs would lay out all lines of a long text.
-          (goto-char (point-min))
-          (forward-line most)
-          (narrow-to-region (point-min) (point))
-          (fit-window-to-buffer window most))))))
+    (save-restriction
+      ;; Emacs would lay out all lines of a long text.
+      (goto-char (point-min))
+      (forward-line most)
+      (narrow-to-region (point-min) (point))
+      (fit-window-to-buffer nil most)))
+  (todo-write-answer--reset-window)
+  (todo-write-answer-keys-begin #'todo-write-answer--note-end))
 
 (defun todo-write-answer--reset-window ()
   "Let the selected window show the beginning of its buffer, all of each line."
@@ -231,7 +268,8 @@ The values are lists (COMMENTS EDITED ANSWERS).")
               bidi-paragraph-direction 'left-to-right
               header-line-format (todo-write-answer--header))
   (let ((inhibit-read-only t)
-        (request todo-write-answer--request))
+        (request todo-write-answer--request)
+        (reply todo-write-answer-reply))
     (erase-buffer)
     (if (not (and request (todo-write-request-open-p request)))
         (insert "\n This is no longer asked.\n")
@@ -241,19 +279,23 @@ The values are lists (COMMENTS EDITED ANSWERS).")
               "\n\n")
       (when todo-write-answer--detail
         (insert (propertize todo-write-answer--detail 'todo-write-answer-detail t) "\n\n"))
-      (when todo-write-answer--edited
+      (when (todo-write-answer-reply-edited reply)
         (insert " " (propertize "You edited this; a yes approves it as it stands here."
                                 'face 'todo-write-attention)
                 "\n\n"))
-      (when todo-write-answer-comments
-        (pcase-dolist (`(,quote . ,text) (reverse todo-write-answer-comments))
+      (when-let* ((comments (todo-write-answer-reply-comments reply)))
+        (pcase-dolist (`(,quote . ,text) (reverse comments))
           (insert " > " (todo-write-text-line quote 200) "\n   "
                   (todo-write-answer-text text 'prose) "\n"))
-        (insert " Your comments go along with a no.\n")
-        (todo-write-answer--insert-choice "u" "take the last comment back"
-                                          #'todo-write-answer-change)
-        (insert "\n"))
-      (todo-write-answer--insert-choices request))
+        (insert " Your comments go along with a no.\n\n"))
+      (cond ((null (plist-get request :answer))
+             (insert " Emacs cannot answer this; answer it there:\n"))
+            (todo-write-answer--confirming
+             (insert " " (propertize "Always: " 'face 'todo-write-attention)
+                     (todo-write-answer-text (plist-get todo-write-answer--confirming :label) 'text)
+                     "\n From now on, nothing of this is asked.\n"))
+            (t (todo-write-answer--insert-questions)))
+      (mapc #'todo-write-answer--insert-choice (todo-write-answer--choices)))
     ;; The end of the text is on the screen with its last line.
     (delete-char -1)
     (set-buffer-modified-p nil)))
@@ -262,10 +304,9 @@ The values are lists (COMMENTS EDITED ANSWERS).")
   "Let a yes to the request in this buffer carry TEXT in place of its detail.
 It is shown as a request is that was not read yet."
   (let ((request (todo-write-answer-shown)))
-    (setq todo-write-answer--edited (and (not (equal text (todo-write-request-detail request)))
-                                         text)
-          todo-write-answer--detail (todo-write-answer-text text (plist-get request :format))
-          todo-write-answer--always nil)
+    (setf (todo-write-answer-reply-edited todo-write-answer-reply)
+          (and (not (equal text (todo-write-request-detail request))) text))
+    (setq todo-write-answer--detail (todo-write-answer-text text (plist-get request :format)))
     (todo-write-answer--ask)))
 
 (defun todo-write-answer--prose (request)
@@ -280,24 +321,19 @@ It is shown as a request is that was not read yet."
 
 (defun todo-write-answer--header ()
   "Return the header line, which has no words of agents."
-  (let ((request todo-write-answer--request))
+  (let ((choices (and todo-write-answer--request (todo-write-answer--choices))))
     (concat " "
             (string-join
-             (delq nil
-                   (list (and (todo-write-answer--option 'allow) "y once")
-                         (and (todo-write-answer--option 'always) "A always")
-                         (and (todo-write-answer--option 'deny) "n no")
-                         (and (plist-get (todo-write-answer--option 'deny) :text)
-                              "N because…")
-                         (and (todo-write-answer-comment-p) "c comment")
-                         (and (todo-write-answer-editable) "e edit")
-                         (and (or (plist-get request :questions)
-                                  (todo-write-answer--numbered))
-                              (plist-get request :answer)
-                              "1–9 choose")
-                         "SPC scroll"
-                         (concat "o " (todo-write-answer--way request))
-                         "q later" "? menu"))
+             (append
+              (cl-loop for (key . word) in '(("y" . "once") ("A" . "always") ("n" . "no")
+                                             ("N" . "because…"))
+                       when (assoc key choices) collect (concat key " " word))
+              (and (todo-write-answer-comment-p) '("c comment"))
+              (and (todo-write-answer-editable) '("e edit"))
+              (and (assoc 1 choices) '("1–9 choose"))
+              (list "SPC scroll"
+                    (concat "o " (todo-write-answer--way todo-write-answer--request))
+                    "q later" "? menu"))
              "  "))))
 
 (defun todo-write-answer--way (request)
@@ -329,61 +365,11 @@ It is shown as a request is that was not read yet."
              'face 'todo-write-time)
             "\n")))
 
-;;; Choices
-
-(defun todo-write-answer--option (kind)
-  "Return the first option of KIND of this buffer's request, or nil."
-  (and (plist-get todo-write-answer--request :answer)
-       (seq-find (lambda (option) (eq kind (plist-get option :kind)))
-                 (plist-get todo-write-answer--request :options))))
-
-(defun todo-write-answer-comment-p ()
-  "Return non-nil if comments on the detail may go along with a no."
-  (and (eq 'plan (plist-get todo-write-answer--request :kind))
-       (plist-get (todo-write-answer--option 'deny) :text)))
-
-(defun todo-write-answer-editable ()
-  "Return the text that the user may edit before a yes to this request, or nil."
-  (let ((detail (plist-get todo-write-answer--request :detail)))
-    (and (stringp detail)
-         (plist-get todo-write-answer--request :answer)
-         (seq-some (lambda (option) (eq 'edited (plist-get option :text)))
-                   (plist-get todo-write-answer--request :options))
-         (or todo-write-answer--edited detail))))
-
-(defun todo-write-answer--numbered ()
-  "Return the options of this buffer's request that digits choose."
-  (let ((lettered (mapcar #'todo-write-answer--option '(allow always deny))))
-    (seq-remove (lambda (option) (memq option lettered))
-                (plist-get todo-write-answer--request :options))))
-
-(defun todo-write-answer--question ()
-  "Return the question of this buffer's request that is to be answered next."
-  (seq-find (lambda (question)
-              (not (assoc (plist-get question :question) todo-write-answer--answers)))
-            (plist-get todo-write-answer--request :questions)))
-
-(defun todo-write-answer--insert-choices (request)
-  "Insert the possible answers to REQUEST and their keys."
-  (cond ((null (plist-get request :answer))
-         (insert " Emacs cannot answer this; answer it there:\n")
-         (todo-write-answer--insert-choice "o" (todo-write-answer--way request)
-                                           #'todo-write-answer-visit))
-        (todo-write-answer--always
-         (insert " " (propertize "Always: " 'face 'todo-write-attention)
-                 (todo-write-answer-text (plist-get todo-write-answer--always :label) 'text)
-                 "\n From now on, nothing of this is asked.\n")
-         (todo-write-answer--insert-choice "A" "yes, always" #'todo-write-answer-always)
-         (todo-write-answer--insert-choice "n" "back" #'todo-write-answer-no))
-        ((plist-get request :questions)
-         (todo-write-answer--insert-question))
-        (t (todo-write-answer--insert-options))))
-
-(defun todo-write-answer--insert-choice (key label command &optional note)
-  "Insert a line with KEY, which runs COMMAND, LABEL and NOTE, a string or nil.
-KEY may be the number of an answer: after the ninth, no key chooses it.
-Both texts are shown whole."
-  (let ((format (todo-write-answer--prose todo-write-answer--request)))
+(defun todo-write-answer--insert-choice (choice)
+  "Insert a line with the key of CHOICE, its label and its note, both whole.
+CHOICE is one of `todo-write-answer--choices'."
+  (pcase-let ((`(,key ,command ,label ,note) choice)
+              (format (todo-write-answer--prose todo-write-answer--request)))
     (insert "   ")
     (insert-text-button (cond ((stringp key) key)
                               ((< key 10) (number-to-string key))
@@ -400,110 +386,88 @@ Both texts are shown whole."
               (todo-write-answer-text note format 'todo-write-detail)))
     (insert "\n")))
 
-(defun todo-write-answer--insert-options ()
-  "Insert the options of a permission or a plan."
-  (pcase-dolist (`(,kind ,key ,command ,note)
-                 '((allow "y" todo-write-answer-yes "(once)")
-                   (always "A" todo-write-answer-always "(asks again)")
-                   (deny "n" todo-write-answer-no nil)))
-    (when-let* ((option (todo-write-answer--option kind)))
-      (todo-write-answer--insert-choice
-       key (plist-get option :label) command
-       ;; A plan is approved once in any case.
-       (unless (and (eq kind 'allow) (eq 'plan (plist-get todo-write-answer--request :kind)))
-         note))
-      (when (and (eq kind 'deny) (plist-get option :text))
-        (todo-write-answer--insert-choice "N" (plist-get option :label)
-                                          #'todo-write-answer-no-because
-                                          "(with a message)"))))
-  (cl-loop for option in (todo-write-answer--numbered)
-           for number from 1
-           do (todo-write-answer--insert-choice number (plist-get option :label)
-                                                #'todo-write-answer-choose)))
-
-(defun todo-write-answer--insert-question ()
-  "Insert the questions answered so far, the next one, and its choices."
-  (pcase-dolist (`(,question . ,answer) (reverse todo-write-answer--answers))
+(defun todo-write-answer--insert-questions ()
+  "Insert the questions answered so far, and the next one."
+  (pcase-dolist (`(,question . ,answer)
+                 (reverse (todo-write-answer-reply-answers todo-write-answer-reply)))
     (insert " " (todo-write-text-shape 'completed) " "
             (propertize (concat (todo-write-text-line question 200) "  "
                                 (todo-write-text-line (string-join (ensure-list answer) ", ") 200))
                         'face 'todo-write-completed)
             "\n"))
-  (when todo-write-answer--answers
-    (todo-write-answer--insert-choice "u" "change the last answer" #'todo-write-answer-change))
   (when-let* ((question (todo-write-answer--question)))
     (insert (todo-write-answer-text (plist-get question :question) 'prose 'todo-write-title)
-            "\n")
-    (cl-loop for option in (plist-get question :options)
-             for number from 1
-             for label = (plist-get option :label)
-             do (todo-write-answer--insert-choice
-                 number
-                 (if (plist-get question :multiple)
-                     (concat (if (member label todo-write-answer--chosen) "[x] " "[ ] ") label)
-                   label)
-                 #'todo-write-answer-choose (plist-get option :description)))
-    (todo-write-answer--insert-choice "t" "type an answer" #'todo-write-answer-type)
-    (when (plist-get question :multiple)
-      (todo-write-answer--insert-choice "RET" "give the chosen answers"
-                                        #'todo-write-answer-done)))
-  (when-let* ((option (todo-write-answer--option 'deny)))
-    (todo-write-answer--insert-choice "n" (plist-get option :label) #'todo-write-answer-no)))
+            "\n")))
 
 ;;; Answering
 
+(defun todo-write-answer-comment-p ()
+  "Return non-nil if comments on the detail may go along with a no."
+  (and (eq 'plan (plist-get todo-write-answer--request :kind))
+       (plist-get todo-write-answer--request :answer)
+       (plist-get (todo-write-answer--option 'deny) :text)))
+
+(defun todo-write-answer-editable ()
+  "Return the text that the user may edit before a yes to this request, or nil."
+  (let ((detail (plist-get todo-write-answer--request :detail)))
+    (and (stringp detail)
+         (plist-get todo-write-answer--request :answer)
+         (seq-some (lambda (option) (eq 'edited (plist-get option :text)))
+                   (plist-get todo-write-answer--request :options))
+         (or (todo-write-answer-reply-edited todo-write-answer-reply) detail))))
+
 (defun todo-write-answer--give (value &optional text)
   "Answer this buffer's request with VALUE and TEXT, and show what follows."
-  (setq todo-write-answer--answered t)
-  (let* ((request todo-write-answer--request)
-         (given (todo-write-answer-request (plist-get request :thread)
-                                           (plist-get request :id) value text)))
-    (unless given
-      (message "This was answered elsewhere"))))
+  (setf (todo-write-answer-reply-given todo-write-answer-reply) t)
+  (unless (todo-write-answer-request (plist-get todo-write-answer--request :thread)
+                                     (plist-get todo-write-answer--request :id) value text)
+    (message "This was answered elsewhere")))
 
 (defun todo-write-answer--approve (option)
   "Give OPTION, with the detail as the user edited it, if that may go along."
-  (when todo-write-answer-comments
-    (user-error "Your comments go along with a no; u takes them back"))
-  (let ((may-go-along (eq 'edited (plist-get option :text))))
-    (when (and todo-write-answer--edited (not may-go-along))
+  (let ((edited (todo-write-answer-reply-edited todo-write-answer-reply))
+        (may-go-along (eq 'edited (plist-get option :text))))
+    (when (todo-write-answer-reply-comments todo-write-answer-reply)
+      (user-error "Your comments go along with a no; u takes them back"))
+    (when (and edited (not may-go-along))
       (user-error "This answer takes no edited text"))
-    (todo-write-answer--give (plist-get option :value)
-                             (and may-go-along todo-write-answer--edited))))
+    (todo-write-answer--give (plist-get option :value) (and may-go-along edited))))
 
-(defun todo-write-answer--words (comments edited texts)
-  "Return COMMENTS, TEXTS and the EDITED plan as one text, or nil without any."
-  (when (or comments edited texts)
-    (string-join
-     (append (mapcar (pcase-lambda (`(,quote . ,comment))
-                       (concat (replace-regexp-in-string "^" "> " quote) "\n" comment))
-                     (reverse comments))
-             texts
-             (and edited (list (concat "The plan as the user edited it:\n" edited))))
-     "\n\n")))
+(defun todo-write-answer--refuse (option &optional text)
+  "Give OPTION, a no, with TEXT and what the user wrote, if that may go along."
+  (todo-write-answer--give (plist-get option :value)
+                           (and (plist-get option :text)
+                                (todo-write-answer--words todo-write-answer-reply
+                                                          (and text (list text))))))
 
-(defun todo-write-answer--take (kind)
-  "Return the option of KIND, or signal a `user-error' if it has no such option."
-  (or (todo-write-answer--option kind)
-      (user-error "This is no answer to this request")))
+(defun todo-write-answer--words (reply texts)
+  "Return the comments of REPLY, TEXTS and the edited plan as one text, or nil."
+  (let ((parts (append
+                (mapcar (pcase-lambda (`(,quote . ,comment))
+                          (concat (replace-regexp-in-string "^" "> " quote) "\n" comment))
+                        (reverse (todo-write-answer-reply-comments reply)))
+                texts
+                (and (todo-write-answer-reply-edited reply)
+                     (list (concat "The plan as the user edited it:\n"
+                                   (todo-write-answer-reply-edited reply)))))))
+    (and parts (string-join parts "\n\n"))))
 
 (defun todo-write-answer-yes ()
   "Allow once what the agent asks for."
   (interactive nil todo-write-answer-mode)
-  (todo-write-answer--check #'todo-write-answer-yes)
-  (todo-write-answer--approve (todo-write-answer--take 'allow)))
+  (todo-write-answer--approve (todo-write-answer--take "y")))
 
 (defun todo-write-answer-always ()
   "Allow always what the agent asks for, after saying what that is."
   (interactive nil todo-write-answer-mode)
-  (todo-write-answer--check #'todo-write-answer-always)
-  (if todo-write-answer--always
-      (todo-write-answer--approve todo-write-answer--always)
-    (todo-write-answer--confirm-always (todo-write-answer--take 'always))))
+  (let ((option (todo-write-answer--take "A")))
+    (if todo-write-answer--confirming
+        (todo-write-answer--approve option)
+      (todo-write-answer--confirm-always option))))
 
 (defun todo-write-answer--confirm-always (option)
   "Say what OPTION allows always, and let A confirm it after a pause."
-  (setq todo-write-answer--always option)
+  (setq todo-write-answer--confirming option)
   (todo-write-answer--draw)
   (goto-char (point-max))
   (todo-write-answer-keys-begin #'todo-write-answer--note-end))
@@ -511,62 +475,50 @@ Both texts are shown whole."
 (defun todo-write-answer-no ()
   "Refuse what the agent asks for, or take back an \"always\" that is not confirmed."
   (interactive nil todo-write-answer-mode)
-  (if todo-write-answer--always
+  (if todo-write-answer--confirming
       (todo-write-answer--take-back)
-    (todo-write-answer--check #'todo-write-answer-no)
-    (let ((option (todo-write-answer--take 'deny)))
-      (todo-write-answer--give (plist-get option :value)
-                               (and (plist-get option :text)
-                                    (todo-write-answer--words todo-write-answer-comments
-                                                              todo-write-answer--edited nil))))))
+    (todo-write-answer--refuse (todo-write-answer--take "n"))))
 
 (defun todo-write-answer--take-back ()
   "Show the request again in place of the confirmation of \"always\"."
-  (setq todo-write-answer--always nil)
+  (setq todo-write-answer--confirming nil)
   (todo-write-answer--draw)
   (todo-write-answer--reset-window))
 
 (defun todo-write-answer-no-because ()
   "Refuse what the agent asks for, with a message to it."
   (interactive nil todo-write-answer-mode)
-  (todo-write-answer--check #'todo-write-answer-no-because)
-  (let ((option (todo-write-answer--take 'deny))
-        (buffer (current-buffer))
-        (request todo-write-answer--request))
-    (unless (plist-get option :text)
-      (user-error "This agent takes no message with a no"))
-    (let ((text (string-trim (read-string "No, because: "))))
-      (when (string-empty-p text)
-        (user-error "Nothing was answered"))
-      (todo-write-answer-return buffer request)
-      (todo-write-answer--give (plist-get option :value)
-                               (todo-write-answer--words todo-write-answer-comments
-                                                         todo-write-answer--edited (list text))))))
+  (let ((option (todo-write-answer--take "N")))
+    (todo-write-answer--refuse option (todo-write-answer-read "No, because: "))))
 
-(defun todo-write-answer-return (buffer request)
-  "Go back to BUFFER, or signal a `user-error' if REQUEST is no longer shown.
-It may have been answered elsewhere while the user typed."
-  (unless (and (buffer-live-p buffer)
-               (eq request (buffer-local-value 'todo-write-answer--request buffer))
-               (todo-write-request-open-p request))
-    (user-error "This was answered elsewhere"))
-  (set-buffer buffer))
+(defun todo-write-answer-read (prompt)
+  "Read a text with PROMPT for the request in this buffer, and return it.
+Signal a `user-error' for an empty one, and if the request is no longer
+shown: it may have been answered elsewhere meanwhile."
+  (let ((buffer (current-buffer))
+        (request (todo-write-answer-shown))
+        (text (string-trim (read-string prompt))))
+    (unless (and (buffer-live-p buffer)
+                 (eq request (buffer-local-value 'todo-write-answer--request buffer))
+                 (todo-write-request-open-p request))
+      (user-error "This was answered elsewhere"))
+    (when (string-empty-p text)
+      (user-error "Nothing was written"))
+    (set-buffer buffer)
+    text))
 
 (defun todo-write-answer-choose (&optional number)
   "Choose the answer with NUMBER, by default that of the key."
   (interactive nil todo-write-answer-mode)
-  (todo-write-answer--check #'todo-write-answer-choose)
-  (let* ((question (todo-write-answer--question))
-         (place (if number (1- number) (seq-position "123456789" last-command-event)))
-         (option (or (and place (nth place (if question (plist-get question :options)
-                                             (todo-write-answer--numbered))))
-                     (user-error "No answer has this number")))
-         (label (plist-get option :label)))
+  (let* ((option (todo-write-answer--take
+                  (or number (seq-position "0123456789" last-command-event) 0)))
+         (label (plist-get option :label))
+         (question (todo-write-answer--question)))
     (cond ((plist-get question :multiple)
-           (setq todo-write-answer--chosen
-                 (if (member label todo-write-answer--chosen)
-                     (delete label todo-write-answer--chosen)
-                   (append todo-write-answer--chosen (list label))))
+           (let ((chosen (todo-write-answer-reply-chosen todo-write-answer-reply)))
+             (setf (todo-write-answer-reply-chosen todo-write-answer-reply)
+                   (if (member label chosen) (remove label chosen)
+                     (append chosen (list label)))))
            (todo-write-answer-redraw))
           (question (todo-write-answer--answer question label))
           ((eq (plist-get option :kind) 'always)
@@ -574,59 +526,46 @@ It may have been answered elsewhere while the user typed."
           (t (todo-write-answer--approve option)))))
 
 (defun todo-write-answer-done ()
-  "Give the answers chosen to a question that takes several."
+  "Give the answers chosen to a question that takes several.
+On a key that is shown, press that."
   (interactive nil todo-write-answer-mode)
   (if-let* ((button (and (not (plist-get (todo-write-answer--question) :multiple))
                          (button-at (point)))))
       (push-button button)
-    (todo-write-answer--check #'todo-write-answer-done)
-    (unless todo-write-answer--chosen
-      (user-error "Nothing is chosen"))
-    (todo-write-answer--answer (todo-write-answer--question) todo-write-answer--chosen)))
+    (todo-write-answer--take "RET")
+    (todo-write-answer--answer (todo-write-answer--question)
+                               (or (todo-write-answer-reply-chosen todo-write-answer-reply)
+                                   (user-error "Nothing is chosen")))))
 
 (defun todo-write-answer-type ()
   "Type an answer to the question."
   (interactive nil todo-write-answer-mode)
-  (todo-write-answer--check #'todo-write-answer-type)
-  (let ((question (or (todo-write-answer--question)
-                      (user-error "This is no answer to this request")))
-        (buffer (current-buffer))
-        (request todo-write-answer--request)
-        (text (string-trim (read-string "Answer: "))))
-    (when (string-empty-p text)
-      (user-error "Nothing was answered"))
-    (todo-write-answer-return buffer request)
+  (todo-write-answer--take "t")
+  (let ((question (todo-write-answer--question))
+        (text (todo-write-answer-read "Answer: ")))
     (todo-write-answer--answer question (if (plist-get question :multiple) (list text) text))))
 
 (defun todo-write-answer--answer (question answer)
   "Note ANSWER to QUESTION; after the last question, give all answers."
-  (push (cons (plist-get question :question) answer) todo-write-answer--answers)
-  (setq todo-write-answer--chosen nil)
-  (if (todo-write-answer--question)
-      (todo-write-answer--ask)
-    (todo-write-answer--give (reverse todo-write-answer--answers))))
-
-(defun todo-write-answer--ask ()
-  "Show the next question."
-  (setq todo-write-answer--end-seen nil)
-  (todo-write-answer--draw)
-  (todo-write-answer--fit (selected-window))
-  (todo-write-answer--reset-window)
-  (todo-write-answer-keys-begin #'todo-write-answer--note-end))
+  (let ((reply todo-write-answer-reply))
+    (push (cons (plist-get question :question) answer) (todo-write-answer-reply-answers reply))
+    (setf (todo-write-answer-reply-chosen reply) nil)
+    (if (todo-write-answer--question)
+        (todo-write-answer--ask)
+      (todo-write-answer--give (reverse (todo-write-answer-reply-answers reply))))))
 
 (defun todo-write-answer-change ()
   "Ask the last question again whose answer was not given yet.
 For a plan, take back the last comment."
   (interactive nil todo-write-answer-mode)
-  (todo-write-menu-require 'todo-write-answer-mode)
-  (cond (todo-write-answer--answers
-         (pop todo-write-answer--answers)
-         (setq todo-write-answer--chosen nil)
-         (todo-write-answer--ask))
-        (todo-write-answer-comments
-         (pop todo-write-answer-comments)
-         (todo-write-answer-redraw))
-        (t (user-error "Nothing is answered yet"))))
+  (todo-write-answer-shown)
+  (let ((reply todo-write-answer-reply))
+    (cond ((pop (todo-write-answer-reply-answers reply))
+           (setf (todo-write-answer-reply-chosen reply) nil)
+           (todo-write-answer--ask))
+          ((pop (todo-write-answer-reply-comments reply))
+           (todo-write-answer-redraw))
+          (t (user-error "Nothing is answered yet")))))
 
 ;;; Going elsewhere
 
@@ -642,10 +581,10 @@ For a plan, take back the last comment."
   "Leave the request open, or take back an \"always\" that is not confirmed."
   (interactive nil todo-write-answer-mode)
   (todo-write-menu-require 'todo-write-answer-mode)
-  (if (not todo-write-answer--always)
-      (progn (quit-window)
-             (message "Left open; M-x todo-write-answer shows it again"))
-    (todo-write-answer--take-back)))
+  (if todo-write-answer--confirming
+      (todo-write-answer--take-back)
+    (quit-window)
+    (message "Left open; M-x todo-write-answer shows it again")))
 
 ;;;###autoload
 (defun todo-write-answer (&optional thread)
@@ -656,50 +595,43 @@ that has waited longest.  After an answer, the next request is shown."
   (interactive)
   (let* ((thread (or thread (todo-write-here-thread-here)))
          (requests (todo-write-requests))
-         (own (and thread
-                   (seq-find (lambda (request)
-                               (let ((key (plist-get request :thread)))
-                                 (or (equal key thread)
-                                     ;; A subagent of it.
-                                     (equal thread (car (todo-write-parent key))))))
-                             requests))))
-    (if-let* ((request (or own (and (not (todo-write-answer--waits-p thread))
-                                    (car requests)))))
+         (own (seq-find (lambda (request)
+                          (let ((key (plist-get request :thread)))
+                            ;; A subagent of it asks for it.
+                            (member thread (list key (car (todo-write-parent key))))))
+                        (and thread requests))))
+    (if-let* ((request (or own
+                           (unless (and thread (eq 'waiting (car (todo-write-activity thread))))
+                             (car requests)))))
         (todo-write-answer--show request)
       (todo-write-answer--refer-to thread))))
 
 ;; An agent may wait in its terminal without a request in this Emacs.
-
-(defun todo-write-answer--waits-p (thread)
-  "Return non-nil if the agent of THREAD is known to wait for the user."
-  (and thread (eq 'waiting (car (todo-write-activity thread)))))
 
 (defun todo-write-answer--refer-to (thread)
   "Say that the agent of THREAD, or any other, asks nothing here.
 If one waits elsewhere, say where.  THREAD may be nil."
   (let* ((agents (todo-write-agents))
          (own (seq-find (lambda (agent) (equal thread (plist-get agent :thread))) agents))
-         (agent (if (or (todo-write-answer--waits-p thread)
-                        (not (eq 'waiting (and agents (todo-write-agent-state (car agents))))))
-                    own
-                  (car agents)))
-         ;; These may not tell of their questions.  The plugin for opencode knows the
-         ;; sessions, whose ids are no numbers.
-         (silent (when thread
-                   (pcase-let (((map :program :session)
-                                (todo-write-core-call todo-write-dyn--identity thread)))
-                     (and (or (member program '("codex" "gemini"))
-                              (and (equal program "opencode") (string-match-p "\\`[0-9]" session)))
-                          program)))))
+         (waiting (seq-find (lambda (agent) (eq 'waiting (todo-write-agent-state agent)))
+                            (delq nil (list own (car agents))))))
     (user-error
      "%s"
-     (cond ((and agent (eq 'waiting (todo-write-agent-state agent)))
-            (concat (todo-write-attention-line agent) "; answer it there"
-                    (todo-write-answer--place agent)))
-           ((and silent own)
-            (concat (todo-write-agent-program-label silent) " has told of no question; look there"
+     (cond (waiting (concat (todo-write-attention-line waiting) "; answer it there"
+                            (todo-write-answer--place waiting)))
+           ((and own (todo-write-answer--silent thread))
+            (concat (todo-write-answer--silent thread) " has told of no question; look there"
                     (todo-write-answer--place own)))
            (t "No agent asks anything")))))
+
+(defun todo-write-answer--silent (thread)
+  "Return the name of THREAD's program if that may not tell of its questions.
+The plugin for opencode knows the sessions, whose ids are no numbers."
+  (pcase-let (((map :program :session)
+               (todo-write-core-call todo-write-dyn--identity thread)))
+    (when (or (member program '("codex" "gemini"))
+              (and (equal program "opencode") (string-match-p "\\`[0-9]" session)))
+      (todo-write-agent-program-label program))))
 
 (defun todo-write-answer--place (agent)
   "Return where AGENT can be answered, in words.
@@ -716,54 +648,41 @@ If that is a buffer of this Emacs, name the key that goes there, too."
 
 ;;; What follows
 
-(defun todo-write-answer--on-event (thread what id)
-  "Show what follows when the request ID of THREAD was closed.
-WHAT is as in `todo-write-events-functions'."
+(defun todo-write-answer--on-event (_thread what _id)
+  "End the replies to requests that were closed if WHAT is about requests.
+For `todo-write-events-functions'."
   (when (eq what 'request)
-    (maphash (lambda (request draft)
+    (maphash (lambda (request reply)
                (unless (todo-write-request-open-p request)
-                 (remhash request todo-write-answer--drafts)
-                 (run-at-time 0 nil #'todo-write-answer--save-draft draft)))
-             todo-write-answer--drafts)
-    (when-let* ((buffer (get-buffer todo-write-answer-buffer))
-                (request (buffer-local-value 'todo-write-answer--request buffer))
-                ((equal id (plist-get request :id)))
-                ((equal thread (plist-get request :thread)))
-                ((not (todo-write-request-open-p request))))
-      (with-current-buffer buffer
-        (unless todo-write-answer--answered
-          (run-at-time 0 nil #'todo-write-answer--save-draft (todo-write-answer--draft))))
-      ;; Return from the answer first: the next question may be asked by then.
-      (run-at-time 0 nil #'todo-write-answer--follow request))
-    (unless (or (get-buffer todo-write-answer-buffer)
-                (< 0 (hash-table-count todo-write-answer--drafts)))
+                 (remhash request todo-write-answer--replies)
+                 ;; Return from the answer first: the next question may be asked by then.
+                 (run-at-time 0 nil #'todo-write-answer--end request reply)))
+             todo-write-answer--replies)
+    (when (hash-table-empty-p todo-write-answer--replies)
       (remove-hook 'todo-write-events-functions #'todo-write-answer--on-event))))
 
-(defun todo-write-answer--follow (request)
-  "Show the request after REQUEST, which was closed, or nothing.
+(defun todo-write-answer--end (request reply)
+  "Show what follows REQUEST, which was closed, or nothing; copy REPLY if not given.
 Only the window of REQUEST changes, and only if the user is in it and has
 answered does the next request come there: others may come and go faster
 than anyone can leave them."
+  (when-let* (((not (todo-write-answer-reply-given reply)))
+              (text (todo-write-answer--words
+                     reply (mapcar (pcase-lambda (`(,question . ,answer))
+                                     (concat question "\n" (string-join (ensure-list answer) ", ")))
+                                   (reverse (todo-write-answer-reply-answers reply))))))
+    (kill-new text)
+    (message "This is no longer asked; what you wrote for it is in the kill ring"))
   (when-let* ((buffer (get-buffer todo-write-answer-buffer))
               ((eq request (buffer-local-value 'todo-write-answer--request buffer))))
     (let ((next (and (eq buffer (window-buffer (selected-window)))
-                     (buffer-local-value 'todo-write-answer--answered buffer)
+                     (todo-write-answer-reply-given reply)
                      (car (todo-write-requests)))))
       ;; A timer calls this, in which a quit would wait.
       (unless (and next (with-local-quit (todo-write-answer--show next) t))
         (quit-windows-on buffer t)
         (when (buffer-live-p buffer)
           (kill-buffer buffer))))))
-
-(defun todo-write-answer--save-draft (draft)
-  "Copy DRAFT, as in `todo-write-answer--drafts', of a request that was closed."
-  (when-let* ((text (todo-write-answer--words
-                     (nth 0 draft) (nth 1 draft)
-                     (mapcar (pcase-lambda (`(,question . ,answer))
-                               (concat question "\n" (string-join (ensure-list answer) ", ")))
-                             (reverse (nth 2 draft))))))
-    (kill-new text)
-    (message "This is no longer asked; what you wrote for it is in the kill ring")))
 
 (provide 'todo-write-answer)
 ;;; todo-write-answer.el ends here

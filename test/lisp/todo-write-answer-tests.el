@@ -324,10 +324,7 @@
                         :options '((:label "Yes" :value t :kind allow)))
     (unwind-protect
         (save-window-excursion
-          (switch-to-buffer todo-write-answer-buffer)
-          (todo-write-answer-mode)
-          (setq todo-write-answer--request (car (todo-write-requests))
-                todo-write-answer--detail (todo-write-request-detail todo-write-answer--request))
+          (todo-write-answer "a")
           (revert-buffer)
           (goto-char (point-min))
           (search-forward "50")
@@ -348,10 +345,9 @@
                                      (:label "There" :value there :kind other))
                           :answer (lambda (value _) (setq given value)))
       (unwind-protect
-          (with-current-buffer (get-buffer-create todo-write-answer-buffer)
-            (todo-write-answer-mode)
-            (setq todo-write-answer--request (car (todo-write-requests))
-                  todo-write-answer--end-seen t)
+          (save-window-excursion
+            (todo-write-answer "a")
+            (setq todo-write-answer--end-seen t)
             (let ((todo-write-answer-keys-counts t))
               (dolist (event '(?\r ?0 ?9 (mouse-1 nil)))
                 (let ((last-command-event event))
@@ -389,6 +385,23 @@
           (when (get-buffer todo-write-answer-buffer)
             (kill-buffer todo-write-answer-buffer))
           (todo-write-withdraw "a" "1"))))))
+
+(ert-deftest todo-write-answer-a-question-is-refused-with-a-reason-if-its-agent-takes-one ()
+  (dolist (text '(nil t))
+    (let ((given 'nothing))
+      (todo-write-answer-tests--drawn
+          `( :kind question :questions ((:question "Which?" :options ((:label "Oak"))))
+             :options ((:label "No answer" :value no :kind deny :text ,text))
+             :answer ,(lambda (value text) (setq given (list value text))))
+        (setq todo-write-answer-keys-counts t)
+        (should (eq text (and (string-search "N because" header-line-format) t)))
+        (cl-letf (((symbol-function 'read-string) (lambda (&rest _) "Neither grows here")))
+          (if text
+              (todo-write-answer-no-because)
+            (should (string-search "takes no message"
+                                   (cadr (should-error (todo-write-answer-no-because)
+                                                       :type 'user-error)))))))
+      (should (equal given (if text '(no "Neither grows here") 'nothing))))))
 
 (ert-deftest todo-write-answer-the-first-key-waits-longer-than-a-later-one ()
   (let (pauses passed)
@@ -541,7 +554,7 @@
    (dolist (line '("Approve the plan?" "Keep planning"))
      (should-error (todo-write-answer-tests--comment line "Why?") :type 'user-error))
    (should-error (todo-write-answer-tests--comment "2. Water" "Why?" 4) :type 'user-error)
-   (should-not todo-write-answer-comments)))
+   (should-not (todo-write-answer-reply-comments todo-write-answer-reply))))
 
 (ert-deftest todo-write-answer-a-plan-is-approved-as-edited-after-it-was-shown ()
   (todo-write-answer-tests--with-plan
@@ -595,7 +608,8 @@
        (todo-write-answer)
        (should (eq request todo-write-answer--request))
        (should (string-search "# Mine" (buffer-string)))
-       (should (equal todo-write-answer-comments '(("1. Rake" . "Both at once"))))))))
+       (should (equal (todo-write-answer-reply-comments todo-write-answer-reply)
+                      '(("1. Rake" . "Both at once"))))))))
 
 (ert-deftest todo-write-answer-what-was-written-for-a-plan-that-is-withdrawn-is-copied ()
   (todo-write-answer-tests--with-plan
