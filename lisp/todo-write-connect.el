@@ -230,7 +230,6 @@ Their plans stay, and what their agents do is unknown."
           (todo-write-machines-link-since link) (float-time)
           (todo-write-machines-link-before link) t
           (todo-write-machines-link-pause link) nil)
-    (todo-write-follow-reach-machine name)
     (todo-write-note-tell-machine name)
     (todo-write-connect--redraw name)
     (message "Connected to %s%s%s" name

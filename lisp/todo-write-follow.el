@@ -45,14 +45,13 @@ is live.")
 (cl-defstruct (todo-write-follow--session
                (:constructor todo-write-follow--make-session))
   "A session that is followed.
-FILE is its transcript, ID the hub's number, or nil while its machine is
-not known to the hub; THREAD is a key, once it is known.  GREW is when
-the file last grew, BEGUN when reading began, both in seconds since the
-epoch.  ASKED is non-nil if the user asked for it; others are followed
-while they are live.  PERCENT is how much of it is read, or nil.
-STATE is nil until all that FILE has was read, `ready' afterwards, `check'
-while that is asked again.  FAILED is why it cannot be read, or nil."
-  file id thread grew asked begun percent state failed)
+FILE is its transcript, ID the hub's number, THREAD a key, once it is
+known.  GREW is when the file last grew, in seconds since the epoch.
+ASKED is non-nil if the user asked for it; others are followed while they
+are live.  PERCENT is how much of it is read, or nil.  STATE is nil until
+all that FILE has was read, `ready' afterwards, `check' while that is
+asked again.  FAILED is why it cannot be read, or nil."
+  file id thread grew asked percent state failed)
 
 (defvar todo-write-follow--followed nil
   "The sessions that are followed, the newest first.")
@@ -212,7 +211,7 @@ on.  A machine stays connected; see `todo-write-disconnect'."
       (when (bound-and-true-p todo-write-agents-mode)
         (todo-write-agents-mode -1))
       (todo-write-machines-follow-none))
-    (todo-write-follow--each #'todo-write-follow--remove sessions)
+    (todo-write-events-apply-each #'todo-write-follow--remove sessions)
     (todo-write-follow-send-homes)))
 
 ;;; All live sessions
@@ -225,7 +224,7 @@ Those that the user asked for are followed on."
     (funcall change 'todo-write-list-refresh-hook #'todo-write-follow-search))
   (if on
       (todo-write-follow-connect)
-    (todo-write-follow--each #'todo-write-follow--remove (todo-write-follow--unasked)))
+    (todo-write-events-apply-each #'todo-write-follow--remove (todo-write-follow--unasked)))
   (todo-write-follow-send-homes)
   (when (todo-write-follow--leads-p)
     (todo-write-follow-search)))
@@ -241,8 +240,8 @@ Another Emacs does if that has the socket."
   (when (and (eq 'state (plist-get message :type)) (null (plist-get message :machine)))
     (unless (todo-write-follow--leads-p)
       ;; The other Emacs follows them on.
-      (todo-write-follow--each (lambda (session) (todo-write-follow--remove session t))
-                               (todo-write-follow--unasked)))
+      (todo-write-events-apply-each (lambda (session) (todo-write-follow--remove session t))
+                                    (todo-write-follow--unasked)))
     (todo-write-follow-send-homes)))
 
 (defun todo-write-follow--unasked ()
@@ -257,34 +256,23 @@ Another Emacs does if that has the socket."
 (defun todo-write-follow-connect ()
   "Start the hub unless it runs; a new one follows the sessions again."
   (todo-write-hub-ensure)
+  (todo-write-core-call todo-write-dyn--hub-set todo-write-follow-interval todo-write-follow-quiet)
   (unless (process-get todo-write-hub-process 'todo-write-follow)
     (process-put todo-write-hub-process 'todo-write-follow t)
-    (todo-write-core-call todo-write-dyn--hub-set todo-write-follow-interval todo-write-follow-quiet)
     (add-hook 'todo-write-hub-functions #'todo-write-follow--receive)
     (add-hook 'todo-write-hub-begin-hook #'todo-write-follow-connect)
-    (dolist (option '(todo-write-follow-interval todo-write-follow-quiet))
-      (add-variable-watcher option #'todo-write-follow--set-option))
     (setq todo-write-follow--sent nil)
     (todo-write-follow-send-homes)
     (mapc #'todo-write-follow--register todo-write-follow--followed)))
 
-(defun todo-write-follow--set-option (symbol value &rest _)
-  "Tell the hub that the option SYMBOL has VALUE now."
-  (when (todo-write-hub-live-p)
-    (let ((is-interval (eq symbol 'todo-write-follow-interval)))
-      (todo-write-core-call todo-write-dyn--hub-set
-        (if is-interval value todo-write-follow-interval)
-        (if is-interval todo-write-follow-quiet value)))))
-
 (defun todo-write-follow--register (session)
   "Have the hub follow SESSION from its beginning."
   (let* ((file (todo-write-follow--session-file session))
-         (machine (todo-write-machines-of file))
-         (id (todo-write-core-call todo-write-dyn--hub-follow
-               file (and machine (list :name machine :prefix (todo-write-machines-prefix machine)))
-               (todo-write-follow--session-asked session))))
-    (setf (todo-write-follow--session-id session) id
-          (todo-write-follow--session-begun session) (float-time)
+         (machine (todo-write-machines-of file)))
+    (setf (todo-write-follow--session-id session)
+          (todo-write-core-call todo-write-dyn--hub-follow
+            file (and machine (list :name machine :prefix (todo-write-machines-prefix machine)))
+            (todo-write-follow--session-asked session))
           (todo-write-follow--session-state session) nil)))
 
 (defun todo-write-follow-send-homes (&optional all)
@@ -298,9 +286,6 @@ There are none while nothing is followed, unless ALL is non-nil."
       (unless (equal wanted todo-write-follow--sent)
         (todo-write-hub-tell nil `(homes ,@wanted))
         (setq todo-write-follow--sent wanted)))))
-
-(defvar todo-write-follow-patience 0.3
-  "Seconds of reading a session after which it is said how much of it is read.")
 
 (defun todo-write-follow--receive (message)
   "Handle MESSAGE of the hub, and dispatch what it changed of agents."
@@ -330,11 +315,9 @@ There are none while nothing is followed, unless ALL is non-nil."
          (pcase message
            (`(read . ,news) (todo-write-follow--receive-read session news))
            (`(progress ,_ ,thread ,percent)
-            ;; Tell those who show it after `todo-write-follow-patience'.
             (setf (todo-write-follow--session-thread session) thread
                   (todo-write-follow--session-percent session) percent)
-            (when (and thread (> (- (float-time) (todo-write-follow--session-begun session))
-                                 todo-write-follow-patience))
+            (when thread
               (todo-write-activity-note-reading thread percent)))
            (`(ready . ,_) (setf (todo-write-follow--session-state session) 'ready))
            ;; As after /cd.
@@ -377,60 +360,41 @@ non-nil means that it is followed on from another file."
   (setq todo-write-follow--followed (delq session todo-write-follow--followed))
   (let ((inhibit-quit t))
     (todo-write-activity-note-reading (todo-write-follow--session-thread session) nil)
-    (when-let* ((id (todo-write-follow--session-id session)))
-      (mapc #'todo-write-activity-publish (todo-write-core-call todo-write-dyn--hub-stop id moved)))))
+    (mapc #'todo-write-activity-publish
+          (todo-write-core-call todo-write-dyn--hub-stop
+            (todo-write-follow--session-id session) moved))))
 
 (defun todo-write-follow--begin (file &optional asked)
   "Follow the session whose transcript is FILE, and return it.
 ASKED non-nil means that the user asked for it.  It is read later."
-  (if-let* ((session (todo-write-follow--find file)))
-      (progn (when asked (setf (todo-write-follow--session-asked session) t))
-             session)
-    (let* ((file (todo-write-follow--name file))
-           (session (todo-write-follow--make-session :file file :asked asked)))
-      (todo-write-follow-connect)
+  (todo-write-follow-connect)
+  (let ((session (todo-write-follow--find file)))
+    (unless session
+      (setq session (todo-write-follow--make-session :file (todo-write-follow--name file)
+                                                     :asked asked))
       (push session todo-write-follow--followed)
-      ;; Processes are read in their homes, which the hub knows if it reads others.
-      (unless (and (cdr todo-write-follow--followed) todo-write-follow--sent)
-        (todo-write-follow-send-homes))
-      (unwind-protect
-          (todo-write-follow--register session)
-        ;; The module does not take a name that is no text, or too many of a machine.
+      ;; Processes are read in their homes, which come first.
+      (todo-write-follow-send-homes)
+      (unwind-protect (todo-write-follow--register session)
+        ;; The module does not take a name that is no text.
         (unless (todo-write-follow--session-id session)
-          (todo-write-follow--remove session)))
-      session)))
-
-(cl-defun todo-write-follow--each (function &optional (sessions todo-write-follow--followed))
-  "Call FUNCTION with each of SESSIONS, by default all that are followed.
-An error with one of them is reported, and does not stop the others."
-  (dolist (session sessions)
-    (condition-case-unless-debug err
-        (funcall function session)
-      (error (todo-write-follow-sessions-skip (todo-write-follow--session-file session)
-                                              (todo-write-core-error-text err))))))
+          (setq todo-write-follow--followed (delq session todo-write-follow--followed)))))
+    (when asked
+      (setf (todo-write-follow--session-asked session) t))
+    session))
 
 (defun todo-write-follow-search ()
   "Search for sessions now."
   (when (todo-write-hub-live-p)
     (todo-write-hub-tell nil '(search))))
 
-;;; Sessions of another machine
-
-(defun todo-write-follow--sessions-on (machine)
-  "Return the sessions on MACHINE, a name, that are followed."
-  (seq-filter (lambda (session)
-                (equal machine (todo-write-machines-of (todo-write-follow--session-file session))))
-              todo-write-follow--followed))
-
-(defun todo-write-follow-reach-machine (machine)
-  "Have the hub read the sessions of MACHINE, a name, which is connected now.
-A new hub had not known it when they were begun."
-  (mapc #'todo-write-follow--register
-        (seq-remove #'todo-write-follow--session-id (todo-write-follow--sessions-on machine))))
-
 (defun todo-write-follow-end-machine (machine)
   "Stop following the sessions of MACHINE, a name."
-  (todo-write-follow--each #'todo-write-follow--remove (todo-write-follow--sessions-on machine)))
+  (todo-write-events-apply-each
+   #'todo-write-follow--remove
+   (seq-filter (lambda (session)
+                 (equal machine (todo-write-machines-of (todo-write-follow--session-file session))))
+               todo-write-follow--followed)))
 
 ;;; What the hub reads
 
@@ -459,26 +423,25 @@ files that are no text.  If there are many, the next search finds the
 rest."
   (dolist (name skipped)
     (todo-write-follow-sessions-skip name "its name is not text"))
-  (let ((left todo-write-follow-most-new))
-    (while (and found (>= left 0))
-      (let* ((one (pop found))
-             (file (plist-get one :path))
-             (machine (todo-write-machines-of file)))
-        (unless (or (todo-write-follow--find file)
-                    (member file todo-write-follow--stopped)
-                    (not (if machine (todo-write-machines-follows-p machine)
-                           (todo-write-follow--leads-p)))
-                    (not (or (plist-get one :begun)
-                             (todo-write-follow-sessions-process-in file)
-                             (todo-write-follow--recent-p (plist-get one :modified)))))
-          (cond ((= left 0) (todo-write-follow-search))
-                ;; No more of a machine are followed if it has too many.
-                ((not (todo-write-follow--session-id (todo-write-follow--begin file)))
-                 (setq found nil)))
-          (cl-decf left)))))
-  (todo-write-follow--each
+  (let ((new (seq-filter #'todo-write-follow--new-p found)))
+    (dolist (one (seq-take new todo-write-follow-most-new))
+      (todo-write-follow--begin (plist-get one :path)))
+    (when (length> new todo-write-follow-most-new)
+      (todo-write-follow-search)))
+  (todo-write-events-apply-each
    #'todo-write-follow--remove
    (seq-filter #'todo-write-follow--ended-p todo-write-follow--followed)))
+
+(defun todo-write-follow--new-p (found)
+  "Return non-nil if FOUND, a plist, is a live session to begin to follow."
+  (let* ((file (plist-get found :path))
+         (machine (todo-write-machines-of file)))
+    (and (if machine (todo-write-machines-follows-p machine) (todo-write-follow--leads-p))
+         (not (member file todo-write-follow--stopped))
+         (or (plist-get found :begun)
+             (todo-write-follow-sessions-process-in file)
+             (todo-write-follow--recent-p (plist-get found :modified)))
+         (not (todo-write-follow--find file)))))
 
 (defun todo-write-follow--recent-p (time)
   "Return non-nil if a file that was written at TIME is one of a live session."

@@ -606,22 +606,6 @@ MORE are further fields."
         (todo-write-attention-visit-agent-of key))
       (should (string-search "it is on build in /ssh:one:/home/me/garden" said)))))
 
-(ert-deftest todo-write-connect-a-machine-with-too-many-sessions-is-not-searched-for-more ()
-  (todo-write-connect-tests--with
-    (todo-write-connect-tests--connect "/ssh:one:")
-    (let ((found (mapcar (lambda (n)
-                           (list :path (format "/ssh:one:/x/%d.jsonl" n) :modified (float-time)))
-                         (number-sequence 1 60)))
-          (begun 0) searched)
-      (cl-letf (((symbol-function 'todo-write-follow-search) (lambda () (setq searched t)))
-                ((symbol-function 'todo-write-follow--begin)
-                 (lambda (file)
-                   (cl-incf begun)
-                   (todo-write-follow--make-session :file file :id (and (<= begun 10) begun)))))
-        (todo-write-follow--receive-found found nil)
-        (should (= 11 begun))
-        (should-not searched)))))
-
 ;;; Names and options
 
 (ert-deftest todo-write-connect-names-of-machines-are-distinct ()

@@ -1405,7 +1405,7 @@ UUID begins the names of the lines."
       (todo-write-follow-tests--append file (mapconcat #'identity (make-list 3000 line) ""))
       (add-hook 'todo-write-events-functions note)
       (unwind-protect
-          (let ((todo-write-follow-patience 0))
+          (progn
             (todo-write-follow file)
             (should (equal nil (car told)))
             (should (apply #'<= (reverse (cdr told))))

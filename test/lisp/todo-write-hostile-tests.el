@@ -68,17 +68,6 @@
       (should (member (file-name-nondirectory (todo-write-follow--read-session))
                       '("good.jsonl" "sparse.jsonl"))))))
 
-(ert-deftest todo-write-an-error-with-one-session-does-not-stop-the-others ()
-  (todo-write-hostile-with
-    (let ((debug-on-error nil) (polled nil))
-      (todo-write-follow (expand-file-name "good.jsonl" folder))
-      (todo-write-follow (expand-file-name "sparse.jsonl" folder))
-      (todo-write-follow--each
-       (lambda (session)
-         (push (file-name-base (todo-write-follow--session-file session)) polled)
-         (error "Broken")))
-      (should (equal (sort polled #'string<) '("good" "sparse"))))))
-
 (ert-deftest todo-write-many-sessions-among-hostile-files-are-followed ()
   (todo-write-hostile-with
     (dotimes (n 250)
