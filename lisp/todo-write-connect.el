@@ -266,20 +266,11 @@ MISSING is non-nil if the program was not found there."
                  (format "%s cannot be reached (%s)" name reason))
                (cond (retry "; Emacs will try again")
                      (before "; M-x todo-write-connect takes it up again")
-                     (missing (todo-write-connect--missing name))
+                     ((and missing (todo-write-machines-get name :command))
+                      ".  Check the :command of the machine in `todo-write-machines'.")
+                     (missing (concat ".  " (todo-write-mcp-setup-missing
+                                             (todo-write-machines-prefix name))))
                      (t "; M-x todo-write-connect tries again")))))))
-
-(defun todo-write-connect--missing (name)
-  "Return what to do, since the program is missing on the machine NAME."
-  (let* ((prefix (todo-write-machines-prefix name))
-         (command (todo-write-machines-get name :command))
-         (line (and (not command) (todo-write-mcp-setup-copy-line prefix)))
-         (what (format "M-x todo-write-mcp-setup in %s shows what to do." prefix)))
-    (concat ".  The program todo-write-mcp is missing there.  "
-            (cond (command "Check the :command of the machine in `todo-write-machines'.")
-                  (line (concat "If it is a machine of this kind, this line in a shell copies it "
-                                "there:\n\n  " line "\n\nOtherwise, " what))
-                  (t what)))))
 
 (defun todo-write-connect--redraw (name)
   "Draw the headers of the plans of the machine NAME, which say if it is lost."

@@ -19,6 +19,7 @@
 (require 'todo-write-core)
 (require 'todo-write-machines)
 (require 'todo-write-module)
+(require 'todo-write-page)
 (require 'todo-write-socket)
 (require 'todo-write-text)
 
@@ -32,11 +33,7 @@ The package's folder has another name after each upgrade, so agents start
 a copy of the program.  One that the user has named is not copied."
   (append (unless todo-write-mcp-program
             (list "--folder" (expand-file-name (locate-user-emacs-file "todo-write-bin"))))
-          (todo-write-mcp-setup--socket)))
-
-(defun todo-write-mcp-setup--socket ()
-  "Return the options that name a socket other than the usual one."
-  (and todo-write-socket (list "--socket" (expand-file-name todo-write-socket))))
+          (and todo-write-socket (list "--socket" (expand-file-name todo-write-socket)))))
 
 (defun todo-write-mcp-setup--ways (program options)
   "Return the ways to give agents the tool that PROGRAM prints with OPTIONS.
@@ -78,6 +75,16 @@ That must be a machine of this kind.  Return nil without a program."
     (format "%s 'umask 077; mkdir -p ~/.todo-write/bin && cat >%s && chmod 700 %s' <%s"
             (mapconcat #'shell-quote-argument (todo-write-machines-shell prefix) " ")
             there there (shell-quote-argument program))))
+
+(defun todo-write-mcp-setup-missing (prefix)
+  "Return what to do where PREFIX leads, since the program is missing there."
+  (let ((line (todo-write-mcp-setup-copy-line prefix)))
+    (concat "The program todo-write-mcp is missing there.\n\n"
+            (and line
+                 (format "If it is a machine of this kind, this line in a shell copies it there:\n\n  %s\n\n"
+                         line))
+            "Otherwise, put the program for that machine from the release, or one built there by\n"
+            "cargo, to ~/.todo-write/bin/todo-write-mcp there.\n")))
 
 ;;; The page
 
@@ -150,19 +157,10 @@ another machine, show the agents there."
     (ignore-errors (process-send-eof todo-write-mcp-setup--process))))
 
 (defun todo-write-mcp-setup--draw ()
-  "Draw the page.  Point stays on its line."
-  (let ((inhibit-read-only t) (line (line-number-at-pos))
-        (remote (file-remote-p default-directory)))
-    (erase-buffer)
+  "Draw the page."
+  (todo-write-page-with-new-text
     (if (null todo-write-mcp-setup--command)
-        (insert (format "The program todo-write-mcp is missing on %s.
-\nIf it is a machine of this kind, run this here, in a shell, then M-x todo-write-mcp-setup again:
-\n  %s\n
-Otherwise, put the program for that machine from the release, or one built there by cargo, to
-~/.todo-write/bin/todo-write-mcp there.\n"
-                        (or (todo-write-machines-of remote) remote)
-                        (or (todo-write-mcp-setup-copy-line remote)
-                            "the program is missing here, too")))
+        (insert (todo-write-mcp-setup-missing (file-remote-p default-directory)))
       (let ((ways (todo-write-mcp-setup--ways (car todo-write-mcp-setup--command)
                                               (cdr todo-write-mcp-setup--command))))
         (unless ways
@@ -172,9 +170,8 @@ Otherwise, put the program for that machine from the release, or one built there
             (insert (propertize (todo-write-text-plain agent) 'face 'bold)
                     (if here "\n" ": not installed here\n\n"))
             (when here (mapc #'todo-write-mcp-setup--insert-way ways))))))
-    (unless remote (todo-write-mcp-setup--insert-later))
-    (goto-char (point-min))
-    (forward-line (1- line))))
+    (unless (file-remote-p default-directory)
+      (todo-write-mcp-setup--insert-later))))
 
 (defun todo-write-mcp-setup--insert-way (way)
   "Insert WAY, its state, and buttons that do it."
@@ -199,20 +196,13 @@ Otherwise, put the program for that machine from the release, or one built there
   (insert-text-button (format "[%s]" label) 'follow-link t 'help-echo nil
                       'action (lambda (_) (apply function arguments))))
 
+(defvar todo-write-mcp-setup-by-init-file nil
+  "Non-nil if the init file has switched `todo-write-agents-mode' on.")
+
 (defun todo-write-mcp-setup-kept-p ()
   "Return non-nil if later sessions of Emacs switch `todo-write-agents-mode' on."
-  (or (get 'todo-write-agents-mode 'saved-value)
-      (and user-init-file
-           (file-regular-p user-init-file)
-           (with-temp-buffer
-             (insert-file-contents user-init-file)
-             (with-syntax-table emacs-lisp-mode-syntax-table
-               (cl-loop while (re-search-forward
-                               ;; An argument that switches it off does not count.
-                               (concat "(todo-write-\\(?:agents\\|follow\\|mcp\\)-mode\\_>"
-                                       "[ \t\n]*[^-0 \t\n]")
-                               nil t)
-                        thereis (not (nth 8 (syntax-ppss)))))))))
+  (or todo-write-mcp-setup-by-init-file
+      (get 'todo-write-agents-mode 'saved-value)))
 
 (defun todo-write-mcp-setup--insert-later ()
   "Insert whether this Emacs and its later sessions can be reached."
@@ -228,21 +218,6 @@ Otherwise, put the program for that machine from the release, or one built there
     (insert "\n")))
 
 ;;; For the doctor
-
-(defun todo-write-mcp-setup--check (server)
-  "Call this Emacs through SERVER, the command of the MCP server.
-Return the line that the program prints."
-  (with-temp-buffer
-    (let* ((default-directory (expand-file-name "~/"))
-           (process (make-process :name "todo-write-mcp" :buffer (current-buffer) :noquery t
-                                  :sentinel #'ignore :connection-type 'pipe
-                                  :command (append server '("--check")))))
-      ;; This Emacs must answer meanwhile.  The program waits for at most 5 s.
-      (with-timeout (10 (delete-process process))
-        (while (process-live-p process)
-          (accept-process-output nil 0.05)))
-      (while (accept-process-output process 0))
-      (string-trim (buffer-string)))))
 
 (defun todo-write-mcp-setup-findings ()
   "Return the doctor's findings about calls from agents to this Emacs."
@@ -267,28 +242,14 @@ Return the line that the program prints."
        (list 'problem (format "MCP: an agent's todo-write-mcp %s"
                               (string-join todo-write-socket-outdated-programs ", and "))
              remedy))
-      (t (todo-write-mcp-setup--finding-of-call program remedy)))
+      ((todo-write-mcp-setup-kept-p) (list 'ok "MCP: agents reach this Emacs"))
+      (t (list 'note "MCP: agents reach this Emacs; on for this session only"
+               (concat "Put (todo-write-agents-mode) into your init file, or " remedy))))
      (mapcar (lambda (agent) (todo-write-mcp-setup--finding-of-agent (cdr agent) remedy))
              (seq-group-by
               (lambda (way) (plist-get way :agent))
               (seq-filter (lambda (way) (and (plist-get way :here) (plist-get way :by)))
                           (todo-write-mcp-setup--ways-here)))))))
-
-(defun todo-write-mcp-setup--finding-of-call (program remedy)
-  "Return the doctor's finding about a call through PROGRAM, with REMEDY."
-  (let ((answer (todo-write-mcp-setup--check
-                 (cons program (todo-write-mcp-setup--socket))))
-        (shown (abbreviate-file-name program)))
-    (cond ((not (string-match-p (format ", process %d," (emacs-pid)) answer))
-           (list 'problem
-                 (format "MCP: a call through %s did not reach this Emacs: %s" shown answer)
-                 remedy))
-          ((or noninteractive (todo-write-mcp-setup-kept-p))
-           (list 'ok (format "MCP: a call through %s reached this Emacs" shown)))
-          (t (list 'note
-                   (format "MCP: a call through %s reached this Emacs; on for this session only"
-                           shown)
-                   (concat "Put (todo-write-agents-mode) into your init file, or " remedy))))))
 
 (defun todo-write-mcp-setup--finding-of-agent (ways remedy)
   "Return the doctor's finding about the agent of WAYS, with REMEDY."

@@ -404,21 +404,5 @@ It asks for VERSION of the protocol and has CAPABILITIES."
       (should-not (todo-write-mcp-e2e--files-with "confidential" temporary-file-directory))
       (todo-write-mcp-end client))))
 
-;;; The doctor
-
-(ert-deftest todo-write-mcp-e2e-the-doctor-calls-this-emacs-through-the-program ()
-  (let* ((todo-write-mcp-program (todo-write-mcp-helper-program))
-         (todo-write-socket (todo-write-mcp-helper-socket))
-         (inhibit-message t))
-    (todo-write-agents-mode)
-    (unwind-protect
-        (progn
-          (todo-write-test-wait
-           (lambda ()
-             (string-match-p "a call through .* reached this Emacs" (todo-write-doctor--text))))
-          (let ((todo-write-mcp-program (executable-find "true")))
-            (should (string-match-p "did not reach this Emacs" (todo-write-doctor--text)))))
-      (todo-write-agents-mode -1))))
-
 (provide 'todo-write-mcp-e2e-tests)
 ;;; todo-write-mcp-e2e-tests.el ends here
