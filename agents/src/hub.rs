@@ -23,7 +23,7 @@ pub mod codex;
 pub mod door;
 mod handle;
 pub mod home;
-mod lines;
+pub mod lines;
 mod machine;
 mod processes;
 mod project;

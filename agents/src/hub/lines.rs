@@ -15,7 +15,7 @@ const CHUNK: usize = 64 * 1024;
 
 /// A line of a stream.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line {
+pub enum Line {
     /// A line without its line feed.
     Whole(Vec<u8>),
     /// A line that is too long. This is said once, as soon as it is known; the next line is the one behind it.
@@ -24,7 +24,7 @@ pub(crate) enum Line {
 
 /// The lines of a stream, none of which takes more memory than the bound.
 #[derive(Debug)]
-pub(crate) struct Lines<R> {
+pub struct Lines<R> {
     from: R,
     most: usize,
     /// What was read. The next line begins at `start`, and no line feed is before `searched`.
@@ -37,7 +37,7 @@ pub(crate) struct Lines<R> {
 
 impl<R: Read> Lines<R> {
     /// The lines of `from` with at most `most` bytes each.
-    pub(crate) fn new(from: R, most: usize) -> Lines<R> {
+    pub fn new(from: R, most: usize) -> Lines<R> {
         Lines { from, most, bytes: Vec::new(), start: 0, searched: 0, is_skipping: false }
     }
 
@@ -55,7 +55,7 @@ impl<R: Read> Lines<R> {
     ///
     /// # Errors
     /// An error of the stream. After [`ErrorKind::WouldBlock`] and [`ErrorKind::TimedOut`], the next call goes on.
-    pub(crate) fn next_line(&mut self) -> io::Result<Option<Line>> {
+    pub fn next_line(&mut self) -> io::Result<Option<Line>> {
         loop {
             if let Some(end) = memchr::memchr(b'\n', &self.bytes[self.searched..]) {
                 let line = self.start..self.searched + end;

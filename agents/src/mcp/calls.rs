@@ -9,9 +9,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use todo_write::events::millis_of;
 use todo_write::wire::socket::{Answer, Call, SessionActivity};
 
-use super::emacs::{Emacs, milliseconds};
+use super::emacs::Emacs;
 use super::session::{Agent, CLAUDE, Subagent, claude_folder, subagent};
 use super::transport::{send, success};
 
@@ -112,7 +113,7 @@ impl Calls {
             self.introduce(&call.client);
         }
         let passed_on = Call {
-            time: Some(milliseconds(call.time)),
+            time: millis_of(call.time),
             id: given(&call, CALL_ID),
             arguments: call.arguments.take(),
             ..self.caller(&call)

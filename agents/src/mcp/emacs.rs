@@ -4,21 +4,24 @@
 //! evaluated, or stands on a command line or in a file.
 
 use std::fs::{read_link, symlink_metadata};
-use std::io::{self, BufRead, BufReader, ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
+use todo_write::events::millis_of;
 use todo_write::wire::socket::{
     Answer, Bye, Call, Hello, LARGEST, Message, NO_EMACS, PROTOCOL, Reply, Role, SessionActivity, Welcome,
     line,
 };
 use todo_write_mcp::hub::door::{connect, is_private_folder, is_private_socket, usual};
+use todo_write_mcp::hub::lines::{Line, Lines};
 
 /// Time limit of what happens between calls: a message, or an attempt to reconnect.
 const LIMIT_BETWEEN: Duration = Duration::from_secs(5);
-/// The longest wait for a socket at a time: Linux may end a long one an eighth too late.
-const WAIT: Duration = Duration::from_millis(500);
 /// How long an answer may take from Emacs to a program that waits for little.
 const WAY: Duration = Duration::from_millis(50);
 
@@ -34,7 +37,7 @@ enum Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        // The queue of a socket is full.
+        // The queue of a socket is full, or nobody reads it.
         if error.kind() == ErrorKind::WouldBlock { Failure::Silent } else { Failure::Absent }
     }
 }
@@ -83,7 +86,7 @@ impl Emacs {
             version: Some(env!("CARGO_PKG_VERSION").to_owned()),
             process: Some(std::process::id()),
             pid_domain: read_link("/proc/self/ns/pid").ok().and_then(|name| Some(name.to_str()?.to_owned())),
-            started: Some(milliseconds(SystemTime::now())),
+            started: millis_of(SystemTime::now()),
             claude_folder: std::env::var("CLAUDE_CONFIG_DIR").ok(),
             codex_folder: std::env::var("CODEX_HOME").ok(),
             ..Hello::default()
@@ -96,14 +99,14 @@ impl Emacs {
     pub fn ask(&mut self, mut call: Call, end: Instant) -> Answer {
         let begun = SystemTime::now();
         // Emacs drops a call after this time, because the agent already has an error.
-        call.until = Some(milliseconds(begun + end.saturating_duration_since(Instant::now())));
+        call.until = millis_of(begun + end.saturating_duration_since(Instant::now()));
         // Emacs gives the same answer if the connection breaks, and the call is sent again.
         call.sent = random();
         let Some(line) = self.line_of(call) else {
             return Failure::Refused("The list is larger than 1 MiB; send a shorter one.".into()).answer();
         };
         self.exchange(&line, end).unwrap_or_else(|failure| {
-            self.hello.lost.get_or_insert(milliseconds(begun));
+            self.hello.lost = self.hello.lost.or(millis_of(begun));
             failure.answer()
         })
     }
@@ -113,7 +116,7 @@ impl Emacs {
     pub fn ask_user(&mut self, mut call: Call, reach: Duration, limit: Duration) -> Option<Answer> {
         let begun = Instant::now();
         // What Emacs answers too late is lost, though Emacs takes it for told.
-        call.until = Some(milliseconds(SystemTime::now() + limit - WAY.min(limit / 2)));
+        call.until = millis_of(SystemTime::now() + limit - WAY.min(limit / 2));
         let line = self.line_of(call)?;
         self.connect(begun + reach).ok()?;
         self.call(&line, begun + limit).ok().filter(|answer| answer.ok)
@@ -136,7 +139,7 @@ impl Emacs {
 
     /// Connects unless there is a connection; returns whether it is new.
     fn connect(&mut self, end: Instant) -> Result<bool, Failure> {
-        if self.connection.as_mut().is_some_and(Connection::is_usable) {
+        if self.connection.as_ref().is_some_and(Connection::is_open) {
             return Ok(false);
         }
         self.connection = None;
@@ -145,7 +148,7 @@ impl Emacs {
         }
         // There are two usual doors.
         let patience = left(end)? / 2;
-        let (mut connection, welcome) = Connection::first(&self.doors(), &self.hello, patience, end)?;
+        let (connection, welcome) = Connection::first(&self.doors(), &self.hello, patience, end)?;
         let (ours, theirs) = (env!("CARGO_PKG_VERSION"), welcome.version);
         self.note = (ours != theirs).then(|| {
             format!(
@@ -200,7 +203,7 @@ impl Emacs {
     /// Sends LINE, the last call, and reads its answer. A connection that fails is given up, but not one whose
     /// answer may still come.
     fn call(&mut self, line: &[u8], end: Instant) -> Result<Answer, Failure> {
-        let mut connection = self.connection.take().ok_or(Failure::Absent)?;
+        let connection = self.connection.take().ok_or(Failure::Absent)?;
         connection.send(line, end)?;
         let answered = connection.answer(self.calls, end);
         if matches!(answered, Ok(_) | Err(Failure::Silent)) {
@@ -210,10 +213,17 @@ impl Emacs {
     }
 }
 
+/// This thread writes, and another one reads.
 struct Connection {
-    stream: BufReader<UnixStream>,
-    /// The incomplete current line, which a time limit may have interrupted.
-    line: Vec<u8>,
+    stream: UnixStream,
+    replies: Receiver<Reply>,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // That thread ends, too.
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
 }
 
 impl Connection {
@@ -228,7 +238,7 @@ impl Connection {
         let mut failures = Vec::new();
         let open = |door: &PathBuf| Connection::open(door).map_err(|failure| failures.push(failure)).ok();
         let mut opened = doors.iter().filter_map(open).collect::<Vec<_>>().into_iter();
-        while let Some(mut connection) = opened.next() {
+        while let Some(connection) = opened.next() {
             let end = if opened.len() == 0 { end } else { end.min(Instant::now() + patience) };
             match connection.greet(hello, end) {
                 Ok(welcome) => return Ok((connection, welcome)),
@@ -242,20 +252,33 @@ impl Connection {
 
     fn open(door: &Path) -> Result<Self, Failure> {
         check(door)?;
-        let stream = connect(door).map_err(io::Error::from)?;
-        stream.set_nonblocking(false)?;
-        Ok(Connection { stream: BufReader::new(stream), line: Vec::new() })
+        Ok(Connection::new(connect(door).map_err(io::Error::from)?)?)
     }
 
-    fn greet(&mut self, hello: &Hello, end: Instant) -> Result<Welcome, Failure> {
-        let now = Some(milliseconds(SystemTime::now()));
+    fn new(stream: UnixStream) -> io::Result<Self> {
+        let mut lines = Lines::new(stream.try_clone()?, LARGEST);
+        let (sender, replies) = channel();
+        let read = move || {
+            while let Ok(Some(Line::Whole(line))) = lines.next_line() {
+                let Ok(reply) = serde_json::from_slice(&line) else { return };
+                if sender.send(reply).is_err() {
+                    return;
+                }
+            }
+        };
+        thread::Builder::new().spawn(read)?;
+        Ok(Connection { stream, replies })
+    }
+
+    fn greet(&self, hello: &Hello, end: Instant) -> Result<Welcome, Failure> {
+        let now = millis_of(SystemTime::now());
         self.tell(&Message::Hello(Box::new(Hello { now, ..hello.clone() })), end)?;
         let Reply::Welcome(welcome) = self.receive(end)? else { return Err(Failure::Absent) };
         Ok(welcome)
     }
 
     /// Reads the answer to the call NUMBER.
-    fn answer(&mut self, number: u64, end: Instant) -> Result<Answer, Failure> {
+    fn answer(&self, number: u64, end: Instant) -> Result<Answer, Failure> {
         loop {
             // That to an earlier call may have come too late.
             match self.receive(end)? {
@@ -265,60 +288,41 @@ impl Connection {
         }
     }
 
-    /// Returns whether the connection can take another line, as far as is known.
-    fn is_usable(&mut self) -> bool {
-        if self.stream.get_ref().set_nonblocking(true).is_err() {
-            return false;
+    /// Whether Emacs has not closed it, as far as is known. Answers that came too late are dropped.
+    fn is_open(&self) -> bool {
+        loop {
+            match self.replies.try_recv() {
+                Ok(_) => {}
+                Err(end) => return end == TryRecvError::Empty,
+            }
         }
-        let is_open = match self.stream.fill_buf() {
-            Ok(bytes) => !bytes.is_empty(),
-            Err(error) => error.kind() == ErrorKind::WouldBlock,
-        };
-        self.stream.get_ref().set_nonblocking(false).is_ok() && is_open
     }
 
-    fn tell(&mut self, message: &Message, end: Instant) -> Result<(), Failure> {
+    fn tell(&self, message: &Message, end: Instant) -> Result<(), Failure> {
         self.send(&line(message).map_err(io::Error::from)?, end)
     }
 
     /// Sends a line. If that fails, a part of it may have been sent.
-    fn send(&mut self, mut line: &[u8], end: Instant) -> Result<(), Failure> {
-        let mut stream = self.stream.get_ref();
+    fn send(&self, mut line: &[u8], end: Instant) -> Result<(), Failure> {
         while !line.is_empty() {
-            stream.set_write_timeout(Some(left(end)?.min(WAIT)))?;
-            match stream.write(line) {
+            self.stream.set_write_timeout(Some(left(end)?))?;
+            match (&self.stream).write(line) {
                 Ok(length) => line = &line[length..],
-                Err(error) if is_nothing(&error) => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error.into()),
             }
         }
         Ok(())
     }
 
-    fn receive(&mut self, end: Instant) -> Result<Reply, Failure> {
-        while !self.line.ends_with(b"\n") {
-            self.stream.get_ref().set_read_timeout(Some(left(end)?.min(WAIT)))?;
-            let read = match self.stream.fill_buf() {
-                Err(error) if is_nothing(&error) => continue,
-                read => read?,
-            };
-            let length = memchr::memchr(b'\n', read).map_or(read.len(), |place| place + 1);
-            if length == 0 || self.line.len() + length > LARGEST {
-                return Err(Failure::Absent);
-            }
-            self.line.extend_from_slice(&read[..length]);
-            self.stream.consume(length);
-        }
-        match serde_json::from_slice(&std::mem::take(&mut self.line)).map_err(|_| Failure::Absent)? {
-            Reply::Refused(refused) => Err(Failure::Refused(refused.text)),
-            reply => Ok(reply),
+    fn receive(&self, end: Instant) -> Result<Reply, Failure> {
+        match self.replies.recv_timeout(left(end)?) {
+            Ok(Reply::Refused(refused)) => Err(Failure::Refused(refused.text)),
+            Ok(reply) => Ok(reply),
+            Err(RecvTimeoutError::Timeout) => Err(Failure::Silent),
+            Err(RecvTimeoutError::Disconnected) => Err(Failure::Absent),
         }
     }
-}
-
-/// Returns whether the time of a socket is over, or a signal such as SIGCONT came.
-fn is_nothing(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
 /// The time until END.
@@ -352,20 +356,15 @@ fn random() -> Option<String> {
     Some(format!("{:032x}", u128::from_ne_bytes(bits)))
 }
 
-/// Milliseconds since the epoch.
-pub fn milliseconds(time: SystemTime) -> u64 {
-    time.duration_since(UNIX_EPOCH).map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::{Value, json};
     use std::fs::Permissions;
+    use std::io::{BufRead, BufReader};
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::net::UnixListener;
     use std::sync::Barrier;
-    use std::thread;
 
     /// How long a test waits. Its only purpose is to end a hang.
     fn deadline() -> Instant {
@@ -455,7 +454,7 @@ mod tests {
         });
         let doors = [hangs, refuses, right.clone()];
         let opened = Connection::first(&doors, &Hello::default(), Duration::from_millis(100), deadline());
-        let peer = opened.ok().unwrap().0.stream.get_ref().peer_addr().unwrap();
+        let peer = opened.ok().unwrap().0.stream.peer_addr().unwrap();
         assert_eq!(peer.as_pathname(), Some(right.as_path()));
         server.join().unwrap();
     }
@@ -473,7 +472,7 @@ mod tests {
     #[test]
     fn a_line_that_a_time_limit_interrupts_is_read_on() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let mut connection = Connection { stream: BufReader::new(ours), line: Vec::new() };
+        let connection = Connection::new(ours).unwrap();
         theirs.write_all(br#"{"type":"answer","call":1,"#).unwrap();
         let soon = Instant::now() + Duration::from_millis(20);
         assert_eq!(connection.receive(soon).err(), Some(Failure::Silent));

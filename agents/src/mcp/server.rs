@@ -16,9 +16,10 @@ use serde_json::{Value, json};
 use super::calls::{Calls, Client, ROOTS, ToolCall, result};
 use super::emacs::{Emacs, no_time};
 use super::transport::{
-    Fields, INVALID_PARAMS, METHOD_NOT_FOUND, Message, field, parse, read_line, refusal, send, success,
+    Fields, INVALID_PARAMS, METHOD_NOT_FOUND, Message, PARSE_ERROR, field, parse, refusal, send, success,
 };
 use crate::signal::on_signal;
+use todo_write_mcp::hub::lines::{Line, Lines};
 
 const NAME: &str = "todo_write";
 const INSTRUCTIONS: &str = "The user watches the list of todo_write in Emacs and can edit it. \
@@ -31,6 +32,8 @@ const TOOL: &str = include_str!("tool.json");
 /// and roots would be unknown.
 const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
+/// Maximum size of a line in bytes. Emacs refuses calls far below it, in words.
+const LONGEST_LINE: usize = 16 << 20;
 /// Maximum number of calls without an answer.
 const MOST_CALLS: usize = 16;
 
@@ -51,9 +54,12 @@ pub fn run(emacs: Emacs) {
     let (signalled, mut server) = (end.clone(), Server::new(calls.clone(), roots));
     on_signal(move || _ = signalled.send(()));
     thread::spawn(move || {
-        let mut input = io::stdin().lock();
-        while let Some(line) = read_line(&mut input) {
-            server.take(&line).iter().for_each(send);
+        let mut lines = Lines::new(io::stdin(), LONGEST_LINE);
+        while let Ok(Some(line)) = lines.next_line() {
+            match line {
+                Line::Whole(line) => server.take(&line).iter().for_each(send),
+                Line::TooLong => send(&refusal(Value::Null, PARSE_ERROR, "The line is too long")),
+            }
         }
         end.send(())
     });

@@ -4,14 +4,12 @@
 //! become U+FFFD.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, Write};
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-/// Maximum size of a line in bytes. Emacs refuses calls far below it, in words.
-const LONGEST: u64 = 16 << 20;
-
+pub const PARSE_ERROR: i32 = -32700;
 pub const METHOD_NOT_FOUND: i32 = -32601;
 pub const INVALID_PARAMS: i32 = -32602;
 
@@ -24,16 +22,6 @@ pub enum Message {
     Request { id: Value, method: String, params: Fields },
     Notification { method: String, params: Fields },
     Response { id: Value, result: Value },
-}
-
-/// Reads a line; `None` at the end of input. The rest of one that is too long is skipped.
-pub fn read_line(input: &mut impl BufRead) -> Option<Vec<u8>> {
-    let mut line = Vec::new();
-    let length = input.by_ref().take(LONGEST).read_until(b'\n', &mut line).ok()?;
-    if length as u64 == LONGEST && !line.ends_with(b"\n") {
-        input.skip_until(b'\n').ok()?;
-    }
-    (length > 0).then_some(line)
 }
 
 /// Writes a message. If that fails, the client has gone, and the input ends next.
@@ -49,7 +37,7 @@ pub fn parse(line: &[u8]) -> Result<Message, Option<Value>> {
         return Err(None);
     }
     let fields: Fields = serde_json::from_str(&text)
-        .map_err(|error| Some(refusal(Value::Null, -32700, &format!("Not a message: {error}"))))?;
+        .map_err(|error| Some(refusal(Value::Null, PARSE_ERROR, &format!("Not a message: {error}"))))?;
     let is_version_2 = field(&fields, "jsonrpc") == "2.0";
     let id = fields.get("id").and_then(|id| serde_json::from_str::<Value>(id.get()).ok());
     if !fields.contains_key("method") {
