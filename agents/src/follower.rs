@@ -32,9 +32,7 @@ const LOOKS: u32 = 10;
 pub struct Follower {
     /// What may be recorded.
     pub policy: Policy,
-    file: Tail,
-    /// What identifies it, once its first line was read.
-    transcript: Option<Arc<Transcript>>,
+    file: TranscriptFile,
     /// The number of lines that could not be read in full, until it is told.
     unreadable: u64,
     /// Whether that was told.
@@ -61,8 +59,7 @@ pub struct Follower {
 #[derive(Debug)]
 struct Rollout {
     sent: Sent,
-    file: Tail,
-    transcript: Option<Arc<Transcript>>,
+    file: TranscriptFile,
     lines: SessionReader,
 }
 
@@ -70,12 +67,19 @@ struct Rollout {
 #[derive(Debug)]
 struct SubagentFile {
     id: String,
-    file: Tail,
-    /// What identifies it, once its first line was read.
-    transcript: Option<Arc<Transcript>>,
+    file: TranscriptFile,
     /// The modification time of its [`SubagentMeta`].
     meta: Option<SystemTime>,
     is_finished: bool,
+}
+
+/// A file whose lines are read, of the session itself or of a subagent.
+#[derive(Debug, Default)]
+struct TranscriptFile {
+    tail: Tail,
+    subagent: Option<String>,
+    /// What identifies it, once its first line was read.
+    transcript: Option<Arc<Transcript>>,
 }
 
 /// The result of [`Follower::read`].
@@ -113,7 +117,7 @@ impl Follower {
         let beside = path.parent().map(Path::to_owned).unwrap_or_default();
         let folders = [(path.with_extension("").join("subagents"), None), (beside, None)];
         let lines = SessionReader { reader: None, options };
-        Follower { file: Tail::new(path), folders, lines, ..Follower::default() }
+        Follower { file: TranscriptFile::new(path, None), folders, lines, ..Follower::default() }
     }
 
     /// The session, if the file has named it.
@@ -133,8 +137,7 @@ impl Follower {
         }
         let mut appended = Appended { change, bytes: 0, skipped: 0, is_partial: false, events: Vec::new() };
         if matches!(change, TailChange::Grown | TailChange::Replaced) {
-            let file = (&mut self.file, &mut self.transcript, None);
-            self.lines.read(file, &self.policy, slice, &mut appended)?;
+            self.lines.read(&mut self.file, &self.policy, slice, &mut appended)?;
             self.are_side_files_due = true;
         }
         self.find_subagents();
@@ -152,7 +155,7 @@ impl Follower {
             return Ok(appended);
         }
         // While the transcript grows, the files may be ahead of it.
-        let is_first = !std::mem::replace(&mut self.is_read, self.file.offset > 0);
+        let is_first = !std::mem::replace(&mut self.is_read, self.file.tail.offset > 0);
         if self.are_side_files_due && (is_first || appended.bytes == 0) {
             self.are_side_files_due = false;
             self.read_side_files();
@@ -181,14 +184,13 @@ impl Follower {
             return None;
         }
         let (count, lines) = (self.unreadable, if self.unreadable == 1 { "line" } else { "lines" });
-        let file = self.file.path.display();
+        let file = self.file.tail.path.display();
         Some(format!("{count} {lines} of {file} cannot be read in full; what can be read is shown"))
     }
 
     /// Begins again after the file was replaced.
     fn restart(&mut self) {
         self.lines.reader = None;
-        self.transcript = None;
         self.is_read = false;
         self.subagents.clear();
         self.seen.clear();
@@ -209,13 +211,13 @@ impl Follower {
         self.sent.extend(sent.map(|sent| (sent, 0)));
         let first = self.sent.len().saturating_sub(SUBAGENT_FILES);
         self.sent.drain(..first);
-        let (beside, options) = (&self.file.path, self.lines.options);
+        let (beside, options) = (&self.file.tail.path, self.lines.options);
         for (sent, looks) in &mut self.sent {
             *looks += 1;
             if let Some(file) = sent.file(beside) {
                 *looks = LOOKS;
                 // Agents that name each other, or themselves, are read once.
-                let is_known = file == *beside || self.rollouts.iter().any(|one| one.file.path == file);
+                let is_known = file == *beside || self.rollouts.iter().any(|one| one.file.tail.path == file);
                 if !is_known && self.rollouts.len() < ROLLOUTS {
                     self.rollouts.push(Rollout::new(sent.clone(), file, options));
                 }
@@ -233,10 +235,10 @@ impl Follower {
 
     fn read_side_files(&mut self) {
         let Some(reader) = self.lines.claude() else { return };
-        if let Some(title) = files::custom_title(&self.file.path) {
+        if let Some(title) = files::custom_title(&self.file.tail.path) {
             reader.set_custom_title(&title);
         }
-        if let Some((tasks, time)) = files::tasks(&self.file.path) {
+        if let Some((tasks, time)) = files::tasks(&self.file.tail.path) {
             reader.set_tasks(tasks, time);
         }
     }
@@ -283,19 +285,18 @@ impl Follower {
 impl Rollout {
     fn new(sent: Sent, file: PathBuf, options: Options) -> Rollout {
         let lines = SessionReader { reader: Some(Reader::Codex(Box::new(sent.reader(options)))), options };
-        Rollout { sent, file: Tail::new(file), transcript: None, lines }
+        let file = TranscriptFile::new(file, Some(sent.id()));
+        Rollout { sent, file, lines }
     }
 
     /// Reads what was appended. Errors are ignored, since the file may disappear at any time.
     fn read(&mut self, policy: &Policy, slice: &Slice, appended: &mut Appended) {
         let change = self.file.check();
         if matches!(change, Ok(TailChange::Replaced)) {
-            self.transcript = None;
             self.lines.reader = Some(Reader::Codex(Box::new(self.sent.reader(self.lines.options))));
         }
         if let Ok(TailChange::Grown | TailChange::Replaced) = change {
-            let file = (&mut self.file, &mut self.transcript, Some(self.sent.id()));
-            let _ = self.lines.read(file, policy, slice, appended);
+            let _ = self.lines.read(&mut self.file, policy, slice, appended);
             let events = self.lines.reader.as_mut().map(Reader::take_events).unwrap_or_default();
             appended.events.extend(events);
         }
@@ -305,24 +306,21 @@ impl Rollout {
 impl SubagentFile {
     fn of(path: PathBuf) -> Option<SubagentFile> {
         let id = subagent_of(&path)?.to_owned();
-        Some(SubagentFile { id, file: Tail::new(path), transcript: None, meta: None, is_finished: false })
+        let file = TranscriptFile::new(path, Some(&id));
+        Some(SubagentFile { id, file, meta: None, is_finished: false })
     }
 
     /// Reads what was appended. Errors are ignored, since the file may disappear at any time.
     fn read(&mut self, lines: &mut SessionReader, policy: &Policy, slice: &Slice, appended: &mut Appended) {
-        let meta = if self.is_finished { self.meta } else { modified(&SubagentMeta::path(&self.file.path)) };
-        let described = (meta != self.meta).then(|| SubagentMeta::read(&self.file.path)).flatten();
+        let path = &self.file.tail.path;
+        let meta = if self.is_finished { self.meta } else { modified(&SubagentMeta::path(path)) };
+        let described = (meta != self.meta).then(|| SubagentMeta::read(path)).flatten();
         let described = described.unwrap_or_default();
         if let (Some(reader), Some(call)) = (lines.claude(), &described.tool_use_id) {
             reader.set_call(&self.id, call);
         }
-        let change = self.file.check();
-        if matches!(change, Ok(TailChange::Replaced)) {
-            self.transcript = None;
-        }
-        if let Ok(TailChange::Grown | TailChange::Replaced) = change {
-            let file = (&mut self.file, &mut self.transcript, Some(self.id.as_str()));
-            let _ = lines.read(file, policy, slice, appended);
+        if let Ok(TailChange::Grown | TailChange::Replaced) = self.file.check() {
+            let _ = lines.read(&mut self.file, policy, slice, appended);
             self.is_finished = false;
         }
         if appended.is_partial {
@@ -337,11 +335,25 @@ impl SubagentFile {
     }
 }
 
+impl TranscriptFile {
+    fn new(path: PathBuf, subagent: Option<&str>) -> TranscriptFile {
+        TranscriptFile { tail: Tail::new(path), subagent: subagent.map(str::to_owned), transcript: None }
+    }
+
+    fn check(&mut self) -> io::Result<TailChange> {
+        let change = self.tail.check()?;
+        if change == TailChange::Replaced {
+            self.transcript = None;
+        }
+        Ok(change)
+    }
+}
+
 impl SessionReader {
-    /// Reads the lines appended to a file, which may be of a subagent.
+    /// Reads the lines appended to a file.
     fn read(
         &mut self,
-        (file, transcript, subagent): (&mut Tail, &mut Option<Arc<Transcript>>, Option<&str>),
+        TranscriptFile { tail: file, subagent, transcript }: &mut TranscriptFile,
         policy: &Policy,
         slice: &Slice,
         appended: &mut Appended,
@@ -355,8 +367,7 @@ impl SessionReader {
                 reader.set_policy(policy);
             }
             let transcript = transcript.get_or_insert_with(|| {
-                let (subagent, first) = (subagent.map(str::to_owned), fnv1a(line));
-                Arc::new(Transcript { subagent, first })
+                Arc::new(Transcript { subagent: subagent.clone(), first: fnv1a(line) })
             });
             reader.set_place(Some(Place { transcript: Arc::clone(transcript), end }));
             reader.read_line(line);

@@ -5,7 +5,7 @@
 //! goes beyond a bound ends the connection, with the reason; a program that keeps to `doc/protocol.md` never does.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::bounds::ENTRIES;
 use super::door::{self, ConnectionId};
@@ -13,10 +13,8 @@ use todo_write::list::input::Options;
 use todo_write::list::item::Draft;
 use todo_write::text::{excerpt, is_blank};
 use todo_write::wire::event::{Agent, Event, EventKind, PlanResult, Source};
-use todo_write::wire::program::Machine;
-use todo_write::wire::program::Process;
-use todo_write::wire::program::{Choice, Found, Message, Piece, SessionId};
-use todo_write::wire::socket::{self as protocol, Call, Hello, Role, SessionActivity};
+use todo_write::wire::program::{Machine, Message, Piece, Process, SessionId};
+use todo_write::wire::socket::{self as protocol, Role};
 
 /// Maximum number of characters of an id, and of a line for the user.
 const ID: usize = 200;
@@ -26,7 +24,7 @@ const NAME: usize = 4_096;
 
 /// A text for the user.
 pub(super) fn line(text: &str) -> String {
-    excerpt(text, TEXT).to_string()
+    excerpt(text, TEXT)
 }
 
 /// Whether a text can be the id of a session or of a subagent.
@@ -43,8 +41,14 @@ fn is_key(key: &str) -> bool {
     })
 }
 
-fn lines(text: Option<String>) -> Option<String> {
-    text.as_deref().map(line)
+fn cut(text: &mut Option<String>) {
+    if let Some(text) = text {
+        *text = line(text);
+    }
+}
+
+fn drop_unless_id(id: &mut Option<String>) {
+    id.take_if(|id| !is_id(id));
 }
 
 /// The message as this hub reports it; `None` for one that the machine may not send. `is_followed` tells
@@ -53,58 +57,73 @@ pub(super) fn bound(
     machine: &Machine,
     options: &Options,
     is_followed: impl Fn(SessionId) -> bool,
-    message: Message,
+    mut message: Message,
 ) -> Option<Message> {
     if message.session().is_some_and(|id| !is_followed(id)) {
         return None;
     }
-    let own = |path: PathBuf| file(machine, &path);
-    Some(match message {
-        Message::Events(id, piece) => Message::Events(id, piece_of(options, piece)),
-        Message::Moved(id, path) => Message::Moved(id, own(path)?),
-        Message::Unreadable(id, reason) => Message::Unreadable(id, line(&reason)),
-        Message::Processes { home, live, killed, .. } => Message::Processes {
-            home: own(home)?,
-            machine: Some(machine.name.clone()),
-            live: live.into_iter().filter_map(|process| process_of(machine, process)).collect(),
-            killed: killed.into_iter().take(ENTRIES).filter(|(session, _)| is_id(session)).collect(),
-        },
-        Message::Found { home, sessions, unnamed } => Message::Found {
-            home: own(home)?,
-            sessions: sessions
-                .into_iter()
-                .take(ENTRIES)
-                .filter_map(|one| Some(Found { path: own(one.path)?, ..one }))
-                .collect(),
-            unnamed: unnamed.into_iter().take(ENTRIES).filter_map(own).collect(),
-        },
-        Message::Choices(round, choices) => Message::Choices(
-            round,
-            choices.into_iter().take(ENTRIES).filter_map(|choice| choice_of(machine, choice)).collect(),
-        ),
-        Message::Stuck(root, is_stuck) => Message::Stuck(own(root)?, is_stuck),
-        Message::Broken(root) => Message::Broken(own(root)?),
-        Message::Door(event) => Message::DoorThere(machine.name.clone(), event_of(machine, event)),
+    let bind = |path: &mut PathBuf| {
+        *path = folder(machine, path.to_str()?)?.into();
+        Some(())
+    };
+    match &mut message {
+        Message::Events(_, piece) => bind_piece(options, piece),
+        Message::Moved(_, path) | Message::Stuck(path, _) | Message::Broken(path) => bind(path)?,
+        Message::Unreadable(_, reason) => *reason = line(reason),
+        Message::Processes { home, machine: name, live, killed } => {
+            bind(home)?;
+            *name = Some(machine.name.clone());
+            live.retain_mut(|process| {
+                bind_process(machine, process);
+                bind(&mut process.file).is_some()
+            });
+            killed.truncate(ENTRIES);
+            killed.retain(|(session, _)| is_id(session));
+        }
+        Message::Found { home, sessions, unnamed } => {
+            bind(home)?;
+            sessions.truncate(ENTRIES);
+            sessions.retain_mut(|one| bind(&mut one.path).is_some());
+            unnamed.truncate(ENTRIES);
+            unnamed.retain_mut(|path| bind(path).is_some());
+        }
+        Message::Choices(_, choices) => {
+            choices.truncate(ENTRIES);
+            choices.retain_mut(|choice| {
+                cut(&mut choice.description.title);
+                bind_folder(machine, &mut choice.description.folder);
+                bind(&mut choice.path).is_some() && is_id(&choice.description.session)
+            });
+        }
+        Message::Door(door::Event::Message(_, said)) => bind_said(machine, said),
+        Message::Door(door::Event::State(door::State::Failed(reason))) => *reason = line(reason),
         Message::DoorThere(..) | Message::Connection(..) => return None,
-        Message::Ready { .. } | Message::Quiet(..) | Message::Silent(_) | Message::Failed(_) => message,
+        Message::Door(_)
+        | Message::Ready { .. }
+        | Message::Quiet(..)
+        | Message::Silent(_)
+        | Message::Failed(_) => {}
+    }
+    Some(match message {
+        Message::Door(event) => Message::DoorThere(machine.name.clone(), event),
+        message => message,
     })
 }
 
-/// The name that a file of the machine has here.
-fn file(machine: &Machine, path: &Path) -> Option<PathBuf> {
-    folder(machine, path.to_str()?).map(PathBuf::from)
-}
-
+/// The name that a folder or file of the machine has here.
 fn folder(machine: &Machine, name: &str) -> Option<String> {
     machine.folder(name).filter(|name| name.len() <= NAME)
 }
 
-fn piece_of(options: &Options, mut piece: Piece) -> Piece {
+fn bind_folder(machine: &Machine, name: &mut Option<String>) {
+    *name = name.take().and_then(|name| folder(machine, &name));
+}
+
+fn bind_piece(options: &Options, piece: &mut Piece) {
     piece.events.retain(|event| is_possible(options, event));
-    piece.thread = piece.thread.filter(|key| is_key(key));
-    piece.project = piece.project.filter(|root| root.starts_with('/') && root.len() <= NAME);
-    piece.warning = lines(piece.warning);
-    piece
+    piece.thread.take_if(|key| !is_key(key));
+    piece.project.take_if(|root| !root.starts_with('/') || root.len() > NAME);
+    cut(&mut piece.warning);
 }
 
 /// Whether the reader of a transcript could have made an event.
@@ -140,72 +159,37 @@ fn is_list(options: &Options, list: &PlanResult) -> bool {
         && plan.drafts.iter().chain(&plan.cancelled).all(is_draft)
 }
 
-/// What happened at the socket there. Process ids mean nothing here.
-fn event_of(machine: &Machine, event: door::Event) -> door::Event {
-    match event {
-        door::Event::Message(id, message) => door::Event::Message(id, said(machine, message)),
-        door::Event::State(door::State::Failed(reason)) => {
-            door::Event::State(door::State::Failed(line(&reason)))
-        }
-        event => event,
-    }
-}
-
-fn said(machine: &Machine, message: protocol::Message) -> protocol::Message {
-    let id = |id: Option<String>| id.filter(|id| is_id(id));
+/// What a program said at the socket there. Process ids mean nothing here.
+fn bind_said(machine: &Machine, message: &mut protocol::Message) {
     match message {
-        protocol::Message::Hello(hello) => protocol::Message::Hello(Box::new(Hello {
-            id: excerpt(&hello.id, ID).to_string(),
-            version: lines(hello.version),
-            client: lines(hello.client),
-            client_version: lines(hello.client_version),
-            project: hello.project.and_then(|project| folder(machine, &project)),
-            process: None,
-            pid_domain: None,
-            root: None,
-            claude_folder: None,
-            codex_folder: None,
-            ..*hello
-        })),
-        protocol::Message::Call(call) => protocol::Message::Call(Call {
-            session: id(call.session),
-            subagent: id(call.subagent),
-            source: lines(call.source),
-            id: lines(call.id),
-            task: lines(call.task),
-            ..call
-        }),
-        protocol::Message::Activity(told) => {
-            if !is_id(&told.session) || !told.subagent.as_deref().is_none_or(is_id) {
-                return protocol::Message::Unknown;
-            }
-            let (reason, title) = (lines(told.reason), lines(told.title));
-            protocol::Message::Activity(SessionActivity { reason, title, ..told })
+        protocol::Message::Hello(hello) => {
+            hello.id = excerpt(&hello.id, ID);
+            [&mut hello.version, &mut hello.client, &mut hello.client_version].into_iter().for_each(cut);
+            bind_folder(machine, &mut hello.project);
+            (hello.process, hello.pid_domain, hello.root) = (None, None, None);
+            (hello.claude_folder, hello.codex_folder) = (None, None);
         }
-        message => message,
+        protocol::Message::Call(call) => {
+            [&mut call.session, &mut call.subagent].into_iter().for_each(drop_unless_id);
+            [&mut call.source, &mut call.id, &mut call.task].into_iter().for_each(cut);
+        }
+        protocol::Message::Activity(told) => {
+            [&mut told.reason, &mut told.title].into_iter().for_each(cut);
+            if !is_id(&told.session) || !told.subagent.as_deref().is_none_or(is_id) {
+                *message = protocol::Message::Unknown;
+            }
+        }
+        _ => {}
     }
 }
 
-fn process_of(machine: &Machine, process: Process) -> Option<Process> {
-    Some(Process {
-        machine: Some(machine.name.clone()),
-        file: file(machine, &process.file)?,
-        session: process.session.filter(|session| is_id(session)),
-        status: lines(process.status),
-        waiting_for: lines(process.waiting_for),
-        needs: lines(process.needs),
-        folder: process.folder.and_then(|name| folder(machine, &name)),
-        start: lines(process.start),
-        ..process
-    })
-}
-
-fn choice_of(machine: &Machine, mut choice: Choice) -> Option<Choice> {
-    let description = &mut choice.description;
-    description.title = lines(description.title.take());
-    description.folder = description.folder.take().and_then(|name| folder(machine, &name));
-    choice.path = file(machine, &choice.path)?;
-    Some(choice).filter(|choice| is_id(&choice.description.session))
+fn bind_process(machine: &Machine, process: &mut Process) {
+    process.machine = Some(machine.name.clone());
+    drop_unless_id(&mut process.session);
+    bind_folder(machine, &mut process.folder);
+    [&mut process.status, &mut process.waiting_for, &mut process.needs, &mut process.start]
+        .into_iter()
+        .for_each(cut);
 }
 
 /// What a machine made us keep in one connection.

@@ -14,6 +14,7 @@ mod question;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,7 +24,7 @@ use tungstenite::Error;
 
 use super::bound::is_id;
 use super::bounds::ENTRIES;
-use super::door::{Asked, Entrance, QUESTIONS, QUESTIONS_OF_ONE};
+use super::door::{Asked, Peers, QUESTIONS, QUESTIONS_OF_ONE};
 use client::{Client, Said};
 use question::Question;
 use todo_write::wire::socket::{Answer, Call, Hello, PROTOCOL, Role};
@@ -48,14 +49,14 @@ const TICK: Duration = Duration::from_millis(250);
 const SESSIONS: usize = 200;
 
 /// Starts a thread that watches the daemon of a folder of Codex until the door is closed.
-pub(super) fn start(folder: PathBuf, entrance: Entrance, times: Times) {
+pub(super) fn start(folder: PathBuf, door: Arc<Peers>, times: Times) {
     let work = move || {
         loop {
-            if entrance.is_open() {
+            if door.is_open() {
                 // A daemon that ends, or says what is not known here, is answered in its terminal.
-                let _ = watch(&folder, &entrance, times);
+                let _ = watch(&folder, &door, times);
             }
-            if !entrance.wait(LOOK) {
+            if !door.wait(LOOK) {
                 return;
             }
         }
@@ -140,7 +141,7 @@ enum Stage {
 }
 
 /// Watches a daemon until the connection is over. Its questions are withdrawn then.
-fn watch(folder: &Path, entrance: &Entrance, times: Times) -> Result<(), Error> {
+fn watch(folder: &Path, door: &Arc<Peers>, times: Times) -> Result<(), Error> {
     let (sender, inputs) = mpsc::channel();
     let said = sender.clone();
     let said = move |message| drop(said.send(Input::Said(message)));
@@ -148,11 +149,11 @@ fn watch(folder: &Path, entrance: &Entrance, times: Times) -> Result<(), Error> 
     let (calls, waiting) = (HashMap::new(), BTreeMap::new());
     let mut watch = Watch { times, client, calls, waiting, sender };
     let info = json!({
-        "clientInfo": {"name": "todo-write", "title": "todo-write", "version": entrance.version()},
+        "clientInfo": {"name": "todo-write", "title": "todo-write", "version": door.settings.welcome.version},
         "capabilities": {"experimentalApi": true},
     });
     watch.call(Purpose::Initialize, "", "initialize", info)?;
-    while entrance.is_open() {
+    while door.is_open() {
         match inputs.recv_timeout(if watch.waiting.is_empty() { LOOK } else { TICK }) {
             Ok(Input::Said(Some(message))) => {
                 watch.take(message)?;
@@ -164,7 +165,7 @@ fn watch(folder: &Path, entrance: &Entrance, times: Times) -> Result<(), Error> 
         }
         watch.join()?;
         for (id, session) in &mut watch.waiting {
-            session.advance(id, entrance, times.answering, &watch.sender);
+            session.advance(id, door, times.answering, &watch.sender);
         }
     }
     Ok(())
@@ -325,7 +326,7 @@ impl Session {
     }
 
     /// Asks the user what is new.
-    fn advance(&mut self, id: &str, entrance: &Entrance, answering: Duration, sender: &Sender<Input>) {
+    fn advance(&mut self, id: &str, door: &Arc<Peers>, answering: Duration, sender: &Sender<Input>) {
         let is_late = Instant::now() >= self.until;
         if is_late && matches!(self.joined, Joined::Asked) {
             self.fail(id);
@@ -344,7 +345,7 @@ impl Session {
                 let (sender, id, request) = (sender.clone(), id.to_owned(), request.clone());
                 let answer =
                     move |answer| drop(sender.send(Input::Answer(id.clone(), request.clone(), answer)));
-                let call = facts.ask(question, entrance, answer);
+                let call = facts.ask(question, door, answer);
                 *stage = call.map_or(Stage::Left, |call| Stage::Asked { _call: call });
             }
         }
@@ -369,14 +370,14 @@ impl Facts {
     fn ask(
         &self,
         question: &mut Question,
-        entrance: &Entrance,
+        door: &Arc<Peers>,
         answer: impl Fn(Answer) + Send + 'static,
     ) -> Option<Asked> {
         let hello = Hello {
             protocol: PROTOCOL,
             roles: vec![Role::Permission],
             id: format!("codex-{}", self.session),
-            version: Some(entrance.version().to_owned()),
+            version: Some(door.settings.welcome.version.clone()),
             client: Some("codex-mcp-client".to_owned()),
             project: self.folder.clone(),
             ..Hello::default()
@@ -389,6 +390,6 @@ impl Facts {
             arguments: Some(question.arguments(self.subagent.as_ref())?),
             ..Call::default()
         };
-        entrance.ask(hello, call, answer)
+        door.ask(hello, call, answer)
     }
 }

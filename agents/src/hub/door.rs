@@ -2,8 +2,7 @@
 //!
 //! One thread accepts connections; each of these has a thread that reads and one that writes, as
 //! `doc/protocol.md` describes. The owner of a [`Door`] gets whole messages and gives whole answers, and waits for
-//! no program. What programs can make the owner keep is bounded: a program is read on only when the owner has taken
-//! what it said before.
+//! no program. What programs can make the owner keep is bounded: they are read on only while it has room.
 
 mod connection;
 mod listen;
@@ -11,12 +10,11 @@ mod peers;
 pub(super) mod place;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::bounds::ENTRIES;
-use peers::{Link, Peers};
-use todo_write::wire::socket::{Answer, Call, Hello, Message, Reply, Role, Tell};
+use todo_write::wire::socket::{Answer, Reply, Role, Tell};
 
+pub(super) use peers::{Asked, Peers};
 pub(crate) use peers::{CONNECTIONS, QUESTIONS, QUESTIONS_OF_ONE};
 pub use peers::{ConnectionId, Event, Finder, Out, Settings, State};
 pub use place::{connection as connect, is_private_folder, is_private_socket, usual};
@@ -26,7 +24,7 @@ pub use place::{connection as connect, is_private_folder, is_private_socket, usu
 pub struct Door(Arc<Peers>);
 
 impl Door {
-    /// Opens a socket, or becomes a client of the Emacs that has it, and takes over when that ends.
+    /// Opens a socket, or waits for it while another Emacs has it. The first event says which.
     ///
     /// # Errors
     /// A sentence that says why this cannot be done safely.
@@ -36,19 +34,14 @@ impl Door {
         Ok(Door(peers))
     }
 
-    /// A way in for a thread of this process.
-    pub(super) fn entrance(&self) -> Entrance {
-        Entrance(Arc::clone(&self.0))
+    /// The way in for a thread of this process.
+    pub(super) fn peers(&self) -> Arc<Peers> {
+        Arc::clone(&self.0)
     }
 
     /// Who programs reach.
     pub fn state(&self) -> State {
         self.0.lock().state.clone()
-    }
-
-    /// Tells the owner who programs reach. What changes later is told after it.
-    pub(super) fn say_state(&self) {
-        self.0.say_state();
     }
 
     /// Notes that the owner takes what happened next; returns false for what an earlier door left, and for a call for
@@ -90,58 +83,5 @@ impl Door {
 impl Drop for Door {
     fn drop(&mut self) {
         self.0.close();
-    }
-}
-
-/// A way in for a thread of this process.
-pub(super) struct Entrance(Arc<Peers>);
-
-impl Entrance {
-    /// Whether programs reach the door.
-    pub(super) fn is_open(&self) -> bool {
-        let inner = self.0.lock();
-        inner.state == State::Open && !inner.is_closed
-    }
-
-    /// Waits for some time; returns false if the door is closed.
-    pub(super) fn wait(&self, time: Duration) -> bool {
-        self.0.wait(time)
-    }
-
-    /// The version of todo-write.
-    pub(super) fn version(&self) -> &str {
-        &self.0.settings.welcome.version
-    }
-
-    /// Makes a call as a program does that has said hello; `None` if there is no room. `answer` gets the
-    /// answer, and must return at once.
-    pub(super) fn ask(
-        &self,
-        hello: Hello,
-        call: Call,
-        answer: impl Fn(Answer) + Send + 'static,
-    ) -> Option<Asked> {
-        let send = move |reply: &Reply| {
-            if let Reply::Answer(given) = reply {
-                answer(given.clone());
-            }
-        };
-        let id = self.0.begin(Link { send: Box::new(send), stream: None })?;
-        let asked = Asked { peers: Arc::clone(&self.0), id };
-        self.0.greet(id, Box::new(hello)).ok()?;
-        self.0.receive(id, Message::Call(call)).ok()?;
-        Some(asked)
-    }
-}
-
-/// What a thread of this process asks. Dropping it takes the call back.
-pub(super) struct Asked {
-    peers: Arc<Peers>,
-    id: ConnectionId,
-}
-
-impl Drop for Asked {
-    fn drop(&mut self) {
-        self.peers.end(self.id, None);
     }
 }

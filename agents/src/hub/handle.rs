@@ -288,9 +288,8 @@ impl Hub {
                 };
                 let folders = opening.codex.clone().unwrap_or_else(usual);
                 for folder in folders.into_iter().take(CODEX) {
-                    codex::start(folder, door.entrance(), self.local.codex);
+                    codex::start(folder, door.peers(), self.local.codex);
                 }
-                door.say_state();
                 table.door = Some((opening, door));
             }
             Err(reason) => {

@@ -16,12 +16,15 @@ use todo_write::journal::store::{Storage, Store};
 use todo_write::recorder::Recorder;
 use todo_write::recorder::apply::Applier;
 use todo_write::wire::event::Agent;
-use todo_write::wire::program::{Command, Message, Settings};
+use todo_write::wire::program::{Command, Message, Opening, Settings};
+use todo_write::wire::socket::{Message as Said, Welcome};
+use todo_write_mcp::hub::door::Event;
 use todo_write_mcp::hub::{Hub, Local, codex};
 
 use crate::common::process::{dead, living};
 use crate::common::session::{line, list};
 use crate::common::{Folder, NEVER, wait, wait_until};
+use crate::door::{Program, hello};
 
 const NOW: u64 = 4_000_000_000_000;
 
@@ -417,6 +420,34 @@ fn choices_are_described_newest_first() {
     });
     let titles = choices.iter().map(|choice| choice.description.title.as_deref().unwrap_or_default());
     assert_eq!(titles.collect::<Vec<_>>(), ["Rake", "Dig"]);
+}
+
+#[test]
+fn programs_are_read_on_only_while_their_messages_are_taken() {
+    const LARGE: usize = 900_000;
+    let homes = Homes::new();
+    let opening = Opening { welcome: Welcome::default(), ..Opening::default() };
+    homes.hub.obey(Command::Door(Some(opening)));
+    let told = json!({"type": "activity", "session": "s", "activity": "x".repeat(LARGE)});
+    let mut programs: Vec<_> =
+        (0..20).map(|_| Program::connect(&homes.folder.path().join("run/door"))).collect();
+    for program in &mut programs {
+        program.send(&hello(&["tool"]));
+        program.receive().unwrap();
+    }
+    std::thread::scope(|scope| {
+        for program in &mut programs {
+            scope.spawn(|| (0..3).for_each(|_| program.send(&told)));
+        }
+        let mut count = 0;
+        wait_until("a full queue", || homes.hub.waiting_bytes() >= 2 * LARGE);
+        while count < 60 {
+            // What makes it full, and one of each that waited for room.
+            assert!(homes.hub.waiting_bytes() < 24 * LARGE);
+            let message = wait("a message", || homes.hub.take(Duration::ZERO));
+            count += usize::from(matches!(message, Message::Door(Event::Message(_, Said::Activity(_)))));
+        }
+    });
 }
 
 #[test]

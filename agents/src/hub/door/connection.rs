@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::thread;
 
-use super::peers::{ConnectionId, Link, Peers};
+use super::peers::{ConnectionId, Peers};
 use crate::hub::bounds::WAIT;
 use crate::hub::lines::{Line, Lines, Outbox};
 use todo_write::wire::socket::{self as protocol, LARGEST, Message, Refused, Reply};
@@ -24,8 +24,7 @@ pub(super) fn begin(peers: &Arc<Peers>, stream: UnixStream) -> io::Result<()> {
             let _ = sent.shutdown(Shutdown::Both);
         }
     };
-    let link = Link { send: Box::new(send), stream: Some(Arc::clone(&stream)) };
-    let Some(id) = peers.begin(link) else {
+    let Some(id) = peers.begin(Box::new(send)) else {
         let text = "Too many programs are connected to this Emacs.".into();
         return (&*stream).write_all(&protocol::line(&Reply::Refused(Refused { text }))?);
     };

@@ -1,20 +1,15 @@
 //! The programs at a door.
 //!
-//! A thread for each connection brings in its messages, of which the owner has one at a time. All change the state
-//! here under one lock, which nothing holds while it waits for a program. What can be answered without the owner is
-//! answered here.
+//! A thread for each connection brings in its messages. All change the state here under one lock, which nothing holds
+//! while it waits for a program or for the owner. What can be answered without the owner is answered here.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
 use super::place::Held;
-use crate::hub::bounds::WAIT;
 use todo_write::events::millis_of;
 pub use todo_write::wire::program::{ConnectionId, DoorEvent as Event, DoorState as State};
 use todo_write::wire::socket::{Answer, Call, Hello, Message, PROTOCOL, Refused, Reply, Role, Welcome};
@@ -40,55 +35,26 @@ pub struct Settings {
     pub socket: PathBuf,
     /// What programs are told of Emacs.
     pub welcome: Welcome,
-    /// The time that a connection has for its first line, and after which an Emacs that refused this one is
-    /// asked again.
+    /// The time that a connection has for its first line.
     pub patience: Duration,
 }
 
-/// The way back to a program. Dropping it closes the connection once everything is sent.
-pub(super) struct Link {
-    /// Sends a message, without waiting.
-    pub(super) send: Box<dyn Fn(&Reply) + Send>,
-    /// The socket; `None` for a thread of this process.
-    pub(super) stream: Option<Arc<UnixStream>>,
-}
-
-impl Link {
-    /// Whether the program has closed the connection.
-    fn is_gone(&self) -> bool {
-        let Some(stream) = &self.stream else { return false };
-        let mut fds = [PollFd::new(&**stream, PollFlags::empty())];
-        let is_done = poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
-        is_done.is_ok() && fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
-    }
-}
+/// The way back to a program, which does not wait. Dropping it closes the connection once everything is sent.
+pub(super) type SendReply = Box<dyn Fn(&Reply) + Send>;
 
 /// A connection.
 pub(super) struct Peer {
-    pub(super) link: Link,
+    send: SendReply,
     /// What the program said of itself, once it has: its roles, and by how many milliseconds its clock is behind
     /// this one's.
     about: Option<(Vec<Role>, i64)>,
-    state: PeerState,
     /// The open questions to the user.
     questions: Vec<u64>,
 }
 
-#[derive(PartialEq)]
-enum PeerState {
-    /// The owner has nothing of it.
-    Free,
-    /// The owner has not taken its message.
-    Untaken,
-    /// The owner took this call, and has to answer it.
-    Busy(u64),
-}
-
 impl Peer {
-    /// Ends a question; returns whether it was open.
-    fn close_question(&mut self, call: u64) -> bool {
-        let place = self.questions.iter().position(|open| *open == call);
-        place.map(|place| self.questions.remove(place)).is_some()
+    fn close_question(&mut self, call: u64) {
+        self.questions.retain(|open| *open != call);
     }
 
     fn has_role(&self, role: Role) -> bool {
@@ -100,15 +66,14 @@ impl Peer {
 static LAST: AtomicU64 = AtomicU64::new(0);
 
 /// What the threads of a door share.
-pub(super) struct Peers {
+pub(in crate::hub) struct Peers {
     inner: Mutex<Inner>,
     /// The first number that a connection may have: smaller ones are of an earlier door.
     first: ConnectionId,
-    /// The owner took or answered something, or the door is closed.
-    changed: Condvar,
+    closed: Condvar,
     out: Out,
     finder: Finder,
-    pub(super) settings: Settings,
+    pub(in crate::hub) settings: Settings,
 }
 
 pub(super) struct Inner {
@@ -116,8 +81,8 @@ pub(super) struct Inner {
     /// The sessions whose agents are to be told something.
     pub(super) untold: BTreeSet<String>,
     pub(super) state: State,
-    /// What this process has of the socket.
-    pub(super) held: Held,
+    /// The socket, if this process has it.
+    pub(super) held: Option<Held>,
     is_said_outdated: bool,
     pub(super) is_closed: bool,
 }
@@ -134,12 +99,12 @@ impl Peers {
             all: BTreeMap::new(),
             untold: BTreeSet::new(),
             state: State::Client(None),
-            held: Held::Nothing,
+            held: None,
             is_said_outdated: false,
             is_closed: false,
         };
         let first = LAST.load(Ordering::Relaxed) + 1;
-        Peers { inner: inner.into(), first, changed: Condvar::new(), out, finder, settings }
+        Peers { inner: inner.into(), first, closed: Condvar::new(), out, finder, settings }
     }
 
     /// Whether something happened at this door.
@@ -152,24 +117,24 @@ impl Peers {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets the state, of which the owner hears unless it is merely in doubt.
+    /// Sets the state, of which the owner hears.
     pub(super) fn set_state(&self, state: State) {
         let old = std::mem::replace(&mut self.lock().state, state.clone());
-        if old != state && state != State::Client(None) {
+        if old != state {
             (self.out)(Event::State(state));
         }
     }
 
-    /// Tells the owner the state, under the lock that a change of it takes, so that a later one comes later.
-    pub(super) fn say_state(&self) {
+    /// Whether programs reach the door.
+    pub(in crate::hub) fn is_open(&self) -> bool {
         let inner = self.lock();
-        (self.out)(Event::State(inner.state.clone()));
+        inner.state == State::Open && !inner.is_closed
     }
 
     /// Waits for some time; returns false if the door is closed.
-    pub(super) fn wait(&self, time: Duration) -> bool {
+    pub(in crate::hub) fn wait(&self, time: Duration) -> bool {
         let is_open = |inner: &mut Inner| !inner.is_closed;
-        let waited = self.changed.wait_timeout_while(self.lock(), time, is_open);
+        let waited = self.closed.wait_timeout_while(self.lock(), time, is_open);
         !waited.unwrap_or_else(PoisonError::into_inner).0.is_closed
     }
 
@@ -177,24 +142,23 @@ impl Peers {
     pub(super) fn close(&self) {
         let mut inner = self.lock();
         inner.is_closed = true;
-        let (all, held) = (std::mem::take(&mut inner.all), std::mem::take(&mut inner.held));
+        let left = (std::mem::take(&mut inner.all), inner.held.take());
         drop(inner);
-        drop(all);
-        held.leave(&self.settings.socket);
-        self.changed.notify_all();
+        drop(left);
+        self.closed.notify_all();
     }
 }
 
 /// The lives of connections.
 impl Peers {
     /// Adds a connection; `None` if there is no room.
-    pub(super) fn begin(&self, link: Link) -> Option<ConnectionId> {
+    pub(super) fn begin(&self, send: SendReply) -> Option<ConnectionId> {
         let mut inner = self.lock();
         if inner.is_closed || inner.all.len() >= CONNECTIONS {
             return None;
         }
         let id = LAST.fetch_add(1, Ordering::Relaxed) + 1;
-        inner.all.insert(id, Peer { link, about: None, state: PeerState::Free, questions: Vec::new() });
+        inner.all.insert(id, Peer { send, about: None, questions: Vec::new() });
         Some(id)
     }
 
@@ -203,7 +167,7 @@ impl Peers {
         let Some(peer) = self.lock().all.remove(&id) else { return };
         if let Some(reason) = reason {
             let text = reason.chars().take(300).collect();
-            (peer.link.send)(&Reply::Refused(Refused { text }));
+            (peer.send)(&Reply::Refused(Refused { text }));
         }
         if peer.about.is_some() {
             (self.out)(Event::Closed(id));
@@ -236,35 +200,19 @@ impl Peers {
         hello.lost = hello.lost.map(|time| time.saturating_add_signed(skew));
         if let Some(peer) = self.lock().all.get_mut(&id) {
             peer.about = Some((hello.roles.clone(), skew));
-            (peer.link.send)(&Reply::Welcome(Welcome {
-                protocol: PROTOCOL,
-                ..self.settings.welcome.clone()
-            }));
+            let welcome = self.settings.welcome.clone();
+            (peer.send)(&Reply::Welcome(Welcome { protocol: PROTOCOL, ..welcome }));
         }
         let folder = hello.project.as_deref().filter(|folder| folder.starts_with('/'));
         let root = folder.and_then(|folder| (self.finder)(Path::new(folder)));
         hello.root = root.and_then(|root| root.to_str().map(str::to_owned));
-        self.pass(id, Message::Hello(hello));
+        (self.out)(Event::Message(id, Message::Hello(hello)));
         Ok(())
     }
 }
 
 /// What programs say.
 impl Peers {
-    /// Waits until the owner has nothing of a program any more, or that has gone. A thread of this process, which asks
-    /// one thing, does not wait.
-    fn wait_for_owner(&self, id: ConnectionId) {
-        let is_held = |inner: &Inner| {
-            inner.all.get(&id).is_some_and(|peer| {
-                peer.link.stream.is_some() && peer.state != PeerState::Free && !peer.link.is_gone()
-            })
-        };
-        let mut inner = self.lock();
-        while is_held(&inner) {
-            inner = self.changed.wait_timeout(inner, WAIT).unwrap_or_else(PoisonError::into_inner).0;
-        }
-    }
-
     /// Takes a message of a program that was welcomed.
     ///
     /// # Errors
@@ -282,37 +230,21 @@ impl Peers {
             }
             Message::Activity(_) | Message::Bye(_) => {}
         }
-        self.wait_for_owner(id);
-        self.pass(id, message);
-        Ok(())
-    }
-
-    /// Passes a message on to the owner.
-    fn pass(&self, id: ConnectionId, message: Message) {
-        if let Some(peer) = self.lock().all.get_mut(&id) {
-            peer.state = PeerState::Untaken;
-        }
         (self.out)(Event::Message(id, message));
+        Ok(())
     }
 
     /// Notes that the owner takes a message; returns false for a call whose program does not wait for it any more.
     pub(super) fn take(&self, id: ConnectionId, message: &Message) -> bool {
-        let mut inner = self.lock();
-        let call = if let Message::Call(call) = message { Some(call) } else { None };
         // A program that has left may have said goodbye.
-        let Some(peer) = inner.all.get_mut(&id) else { return call.is_none() };
-        peer.state = PeerState::Free;
-        let mut is_wanted = true;
-        if let Some(call) = call {
-            let now = millis_of(SystemTime::now()).unwrap_or_default();
-            is_wanted = !peer.link.is_gone() && call.until.is_none_or(|until| until >= now);
-            if !is_wanted {
-                peer.close_question(call.call);
-            } else if call.role != Some(Role::Permission) {
-                peer.state = PeerState::Busy(call.call);
-            }
+        let Message::Call(call) = message else { return true };
+        let mut inner = self.lock();
+        let Some(peer) = inner.all.get_mut(&id) else { return false };
+        let now = millis_of(SystemTime::now()).unwrap_or_default();
+        let is_wanted = call.until.is_none_or(|until| until >= now);
+        if !is_wanted {
+            peer.close_question(call.call);
         }
-        self.changed.notify_all();
         is_wanted
     }
 
@@ -320,16 +252,9 @@ impl Peers {
     pub(super) fn answer(&self, id: ConnectionId, answer: Answer) -> bool {
         let mut inner = self.lock();
         let Some(peer) = inner.all.get_mut(&id) else { return false };
-        let is_live = !peer.link.is_gone();
-        let is_awaited = peer.state == PeerState::Busy(answer.call);
-        if is_awaited {
-            peer.state = PeerState::Free;
-        }
-        if is_awaited || peer.close_question(answer.call) {
-            (peer.link.send)(&Reply::Answer(answer));
-        }
-        self.changed.notify_all();
-        is_live
+        peer.close_question(answer.call);
+        (peer.send)(&Reply::Answer(answer));
+        true
     }
 }
 
@@ -364,17 +289,52 @@ impl Inner {
             }
             _ => return Ok(false),
         };
-        (peer.link.send)(&Reply::Answer(Answer { call: call.call, ok, text: text.into(), decision: None }));
+        (peer.send)(&Reply::Answer(Answer { call: call.call, ok, text: text.into(), decision: None }));
         Ok(true)
     }
 
     /// Whether a connection can take an answer.
     pub(super) fn is_live(&self, id: ConnectionId) -> bool {
-        self.all.get(&id).is_some_and(|peer| peer.about.is_some() && !peer.link.is_gone())
+        self.all.get(&id).is_some_and(|peer| peer.about.is_some())
     }
 
     /// Sends a message to the programs of a role.
     pub(super) fn send(&self, role: Role, reply: &Reply) {
-        self.all.values().filter(|peer| peer.has_role(role)).for_each(|peer| (peer.link.send)(reply));
+        self.all.values().filter(|peer| peer.has_role(role)).for_each(|peer| (peer.send)(reply));
+    }
+}
+
+/// Calls of threads of this process.
+impl Peers {
+    /// Makes a call as a program does that has said hello; `None` if there is no room. `answer` gets the
+    /// answer, and must return at once.
+    pub(in crate::hub) fn ask(
+        self: &Arc<Peers>,
+        hello: Hello,
+        call: Call,
+        answer: impl Fn(Answer) + Send + 'static,
+    ) -> Option<Asked> {
+        let send = move |reply: &Reply| {
+            if let Reply::Answer(given) = reply {
+                answer(given.clone());
+            }
+        };
+        let id = self.begin(Box::new(send))?;
+        let asked = Asked { peers: Arc::clone(self), id };
+        self.greet(id, Box::new(hello)).ok()?;
+        self.receive(id, Message::Call(call)).ok()?;
+        Some(asked)
+    }
+}
+
+/// What a thread of this process asks. Dropping it takes the call back.
+pub(in crate::hub) struct Asked {
+    peers: Arc<Peers>,
+    id: ConnectionId,
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        self.peers.end(self.id, None);
     }
 }

@@ -1,13 +1,11 @@
 //! The socket's file: where it is, who may use it, and who listens to it.
 
-use std::fs::{self, DirBuilder, Metadata, Permissions};
-use std::io;
-use std::net::Shutdown;
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions, TryLockError};
+use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
@@ -29,40 +27,31 @@ pub fn usual() -> Vec<PathBuf> {
     if is_private_folder(&run) { vec![run.join("todo-write/socket"), own] } else { vec![own] }
 }
 
-/// What is at a socket's file.
-#[derive(Debug)]
+/// What became of the wish to have a socket.
 pub(super) enum Entered {
     /// This process listens to it.
-    Open(UnixListener),
-    /// Another process does; the connection to it.
-    Client(UnixStream),
-    /// Another process does, and has no time.
-    Busy,
+    Open(UnixListener, Held),
+    /// An Emacs has it, of that process if that is known.
+    Taken(Option<u32>),
 }
 
-/// What a process has of a socket while its thread uses it.
-#[derive(Debug, Default)]
-pub(super) enum Held {
-    #[default]
-    Nothing,
-    /// The device and number of the file that it made.
-    File((u64, u64)),
-    /// The connection to the process that listens.
-    Client(UnixStream),
+/// The socket of this process. Its file is deleted with this.
+pub(super) struct Held {
+    file: PathBuf,
+    /// The device and number of the file.
+    made: (u64, u64),
+    /// The file beside it that who has the socket locks, and in which the process of its Emacs stands.
+    _lock: File,
 }
 
-impl Held {
-    /// Gives it back, which ends what the thread waits for. The file is deleted if it is still this one.
-    pub(super) fn leave(self, file: &Path) {
-        match self {
-            Held::File(made) if identity(file).is_ok_and(|there| there == made) => {
-                // The thread that accepts connections gets a last one.
-                let _ = connection(file);
-                // It is gone, or of no use to others.
-                let _ = fs::remove_file(file);
-            }
-            Held::Client(stream) => drop(stream.shutdown(Shutdown::Both)),
-            Held::File(_) | Held::Nothing => {}
+impl Drop for Held {
+    fn drop(&mut self) {
+        // The user may have deleted it, and another process have made one since.
+        if identity(&self.file).is_ok_and(|there| there == self.made) {
+            // The thread that accepts connections gets a last one.
+            let _ = connection(&self.file);
+            // It is gone, or of no use to others.
+            let _ = fs::remove_file(&self.file);
         }
     }
 }
@@ -72,34 +61,36 @@ fn identity(file: &Path) -> io::Result<(u64, u64)> {
     fs::symlink_metadata(file).map(|data| (data.dev(), data.ino()))
 }
 
-/// Listens to a socket, or connects to the process that does.
-pub(super) fn enter(file: &Path) -> Result<(Entered, Held), String> {
-    // Doors of one process have one name for what they make aside.
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+/// Listens to a socket for the Emacs of a process, unless another one has it. The system ends the lock of a process
+/// that ends.
+pub(super) fn enter(file: &Path, emacs: Option<u32>) -> Result<Entered, String> {
     prepare(file)?;
-    // Another process may open it at the same time.
-    for _ in 0..3 {
-        match connection(file) {
-            Ok(stream) => {
-                let held = stream.try_clone().map_or(Held::Nothing, Held::Client);
-                return Ok((Entered::Client(stream), held));
-            }
-            Err(Errno::AGAIN) => return Ok((Entered::Busy, Held::Nothing)),
-            Err(Errno::CONNREFUSED) => delete_stale(file).map_err(|error| said(file, &error))?,
-            Err(Errno::NOENT) => {}
-            Err(error) => return Err(said(file, &error.into())),
-        }
-        match listen(file) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            other => return other.map_err(|error| said(file, &error)),
-        }
-    }
-    Ok((Entered::Busy, Held::Nothing))
+    take(file, emacs).map_err(|error| format!("The socket {} cannot be opened: {error}", file.display()))
 }
 
-fn said(file: &Path, error: &io::Error) -> String {
-    format!("The socket {} cannot be opened: {error}", file.display())
+fn take(file: &Path, emacs: Option<u32>) -> io::Result<Entered> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let mut lock = options.open(file.with_extension("lock"))?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut process = String::new();
+            lock.take(20).read_to_string(&mut process)?;
+            return Ok(Entered::Taken(process.parse().ok()));
+        }
+        Err(TryLockError::Error(error)) => return Err(error),
+    }
+    lock.set_len(0)?;
+    write!(lock, "{}", emacs.map_or_else(String::new, |emacs| emacs.to_string()))?;
+    // It gets its name once it has its mode. An earlier process may have left one under either name.
+    let aside = file.with_extension("new");
+    let _ = fs::remove_file(&aside);
+    let listener = UnixListener::bind(&aside)?;
+    fs::set_permissions(&aside, Permissions::from_mode(0o700))?;
+    fs::rename(&aside, file)?;
+    let made = identity(file)?;
+    Ok(Entered::Open(listener, Held { file: file.to_owned(), made, _lock: lock }))
 }
 
 /// Makes the folder of a socket, and checks that only this user can use both.
@@ -144,43 +135,4 @@ pub fn connection(file: &Path) -> Result<UnixStream, Errno> {
     connect(&socket, &SocketAddrUnix::new(file)?)?;
     rustix::io::ioctl_fionbio(&socket, false)?;
     Ok(UnixStream::from(socket))
-}
-
-/// Makes the socket under another name, so that no process meets it before it has its mode and can be reached.
-fn listen(file: &Path) -> io::Result<(Entered, Held)> {
-    let aside = aside(file);
-    // An earlier process of this id may have left it.
-    let _ = fs::remove_file(&aside);
-    let made = || -> io::Result<_> {
-        let listener = UnixListener::bind(&aside)?;
-        fs::set_permissions(&aside, Permissions::from_mode(0o700))?;
-        fs::hard_link(&aside, file)?;
-        Ok((Entered::Open(listener), Held::File(identity(&aside)?)))
-    };
-    let made = made();
-    // It is gone, or of no use to others.
-    let _ = fs::remove_file(&aside);
-    made
-}
-
-/// The name under which this process makes or deletes a socket.
-fn aside(file: &Path) -> PathBuf {
-    let mut aside = file.as_os_str().to_owned();
-    aside.push(format!(".{}", std::process::id()));
-    PathBuf::from(aside)
-}
-
-/// Deletes a socket to which nothing listens.
-fn delete_stale(file: &Path) -> io::Result<()> {
-    let aside = aside(file);
-    match fs::rename(file, &aside) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        other => other?,
-    }
-    // Another Emacs may have replaced the file since.
-    if matches!(connection(&aside), Err(Errno::CONNREFUSED)) {
-        fs::remove_file(&aside)
-    } else {
-        fs::rename(&aside, file)
-    }
 }
