@@ -221,36 +221,27 @@ call, the tool does not run."
          (text (mapconcat (lambda (value) (if (stringp value) value (format "%S" value)))
                           (delq nil (copy-sequence values)) "\n"))
          (thread (efrit-do-context-thread efrit-do-context))
-         (id (format "efrit-do-%d" (cl-incf efrit-do-tools--asked)))
          (context efrit-do-context)
-         (directory default-directory)
-         (given nil))
+         (directory default-directory))
     (if (or noninteractive (efrit-do-context-unattended context))
         (funcall then (efrit-do-tools--refusal
                        (format "%s needs the user's consent, and %s (see `efrit-do-confirm')" name
                                (if noninteractive "Emacs runs in batch mode"
                                  "Emacs waits for this call"))))
-      (letrec ((answered
-                (lambda ()
-                  (let ((efrit-do-context context)
-                        (default-directory directory))
-                    ;; The user may have changed files meanwhile.
-                    (todo-write-calls-refresh thread)
-                    (condition-case nil
-                        (let ((inhibit-quit nil))
-                          (efrit-do-tools--answered tool values given then))
-                      (quit (funcall then (append (efrit-do-tools--failure "interrupted by the user")
-                                                  '(:quit t))))))))
-               (closed
-                (lambda (its-thread what its-id)
-                  (when (and (eq what 'request) (equal its-thread thread) (equal its-id id)
-                             (not (todo-write-request-get thread id)))
-                    (remove-hook 'todo-write-events-functions closed)
-                    ;; The tool runs when the user's key has done its work.
-                    (if given (run-at-time 0 nil answered) (funcall answered))))))
+      (let ((answered
+             (lambda (answer)
+               (let ((efrit-do-context context)
+                     (default-directory directory))
+                 ;; The user may have changed files meanwhile.
+                 (todo-write-calls-refresh thread)
+                 (condition-case nil
+                     (let ((inhibit-quit nil))
+                       (efrit-do-tools--answered tool values answer then))
+                   (quit (funcall then (append (efrit-do-tools--failure "interrupted by the user")
+                                               '(:quit t)))))))))
         (todo-write-request
          thread
-         :id id
+         :id (format "efrit-do-%d" (cl-incf efrit-do-tools--asked))
          :kind 'permission
          :title (concat name ": " (todo-write-text-line text 100))
          :detail text
@@ -261,8 +252,9 @@ call, the tool does not run."
             :label ,(format "Run this and every later %s of this session" name))
            (:kind deny :value no :text t :label "Do not run it; the agent goes on")
            (:kind other :value quit :label "Stop the session"))
-         :answer (lambda (value message) (setq given (cons value message))))
-        (add-hook 'todo-write-events-functions closed)
+         ;; The tool runs when the user's key has done its work.
+         :answer (lambda (value message) (run-at-time 0 nil answered (cons value message)))
+         :withdrawn (lambda () (funcall answered nil)))
         (message "%s waits for your consent; M-x todo-write-answer shows it"
                  (todo-write-text-line name))))))
 

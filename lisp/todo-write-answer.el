@@ -76,11 +76,12 @@ question with several.  GIVEN is non-nil once the user has answered here."
             (plist-get todo-write-answer--request :questions)))
 
 (defun todo-write-answer--choices ()
-  "Return what may be answered in this step, a list of (KEY COMMAND LABEL NOTE OPTION).
-The steps are reading a request, each of its questions, and confirming what
-would be allowed always.  KEY is a string, or the number of an answer: after
-the ninth, no key chooses it.  NOTE is a string or nil, and OPTION, if any,
-that of the request or its question that COMMAND chooses."
+  "Return what may be answered in this step, a list.
+Its elements are (KEY COMMAND LABEL NOTE OPTION).  The steps are reading a
+request, each of its questions, and confirming what would be allowed always.
+KEY is a string, or the number of an answer: after the ninth, no key chooses
+it.  NOTE is a string or nil, and OPTION, if any, that of the request or its
+question that COMMAND chooses."
   (let ((request todo-write-answer--request)
         (reply todo-write-answer-reply)
         (question (todo-write-answer--question)))

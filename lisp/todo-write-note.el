@@ -149,12 +149,8 @@ main agents."
   "Update the file for the hook of THREAD soon if WHAT is a change of it.
 A session that goes on after a restart may have comments of which its
 agent was not told.  For `todo-write-events-functions'."
-  (when (and (eq what 'change)
-             (not (member thread todo-write-note--changed))
-             (or (plist-get (todo-write-core-call todo-write-dyn--identity thread) :resume)
-                 (todo-write-note--session thread))
-             (todo-write-socket-reached-p (todo-write-machines-of-thread thread)))
-    (push thread todo-write-note--changed)
+  (when (eq what 'change)
+    (cl-pushnew thread todo-write-note--changed :test #'equal)
     (todo-write-later #'todo-write-note--look)))
 
 (defun todo-write-note--look ()

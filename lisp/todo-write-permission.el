@@ -89,7 +89,6 @@ See `todo-write-socket--roles'."
                    (not (todo-write-permission--call-subagent other)))
           (todo-write-withdraw thread (todo-write-permission--call-id other)))))
     (push call todo-write-permission--calls)
-    (add-hook 'todo-write-events-functions #'todo-write-permission--on-event)
     (when (and claude (not (equal "process" (plist-get message :source))))
       ;; Only the hook `note' can tell that the terminal has answered.
       (setf (todo-write-permission--call-input call)
@@ -114,30 +113,24 @@ See `todo-write-socket--roles'."
            :questions (plist-get request :questions)
            :answer (and (plist-get request :answerable)
                         (lambda (value text)
-                          (todo-write-permission--answer call value text))))
+                          (todo-write-permission--answer call value text)))
+           :withdrawn (lambda () (todo-write-permission--withdrawn call)))
      ;; Nothing may say when the turn ends.
      nil)))
 
-(defun todo-write-permission--on-event (thread what id)
-  "End the hook whose request ID of THREAD was withdrawn.
-WHAT is as in `todo-write-events-functions'."
-  (when (eq what 'request)
-    (dolist (call todo-write-permission--calls)
-      (when (and (equal id (todo-write-permission--call-id call))
-                 (equal thread (todo-write-permission--call-thread call))
-                 (not (todo-write-request-get thread id)))
-        (todo-write-permission--forget call)
-        (todo-write-socket-answer (todo-write-permission--call-program call)
-                                  (todo-write-permission--call-message call)
-                                  nil "Withdrawn.")))))
+(defun todo-write-permission--withdrawn (call)
+  "End CALL, whose request was closed without an answer."
+  (when (memq call todo-write-permission--calls)
+    (todo-write-permission--forget call)
+    (todo-write-socket-answer (todo-write-permission--call-program call)
+                              (todo-write-permission--call-message call)
+                              nil "Withdrawn.")))
 
 (defun todo-write-permission--forget (call)
   "Let CALL no longer wait."
   (setq todo-write-permission--calls (delq call todo-write-permission--calls))
   (when (todo-write-permission--call-input call)
-    (todo-write-permission--watch (todo-write-permission--call-thread call)))
-  (unless todo-write-permission--calls
-    (remove-hook 'todo-write-events-functions #'todo-write-permission--on-event)))
+    (todo-write-permission--watch (todo-write-permission--call-thread call))))
 
 (defun todo-write-permission--watch (thread)
   "Have the hooks of THREAD's agent report its calls as long as that is needed."
@@ -145,14 +138,12 @@ WHAT is as in `todo-write-events-functions'."
   (setq todo-write-note-waiting
         (mapcar #'todo-write-permission--call-thread
                 (seq-filter #'todo-write-permission--call-input todo-write-permission--calls)))
-  (funcall (if todo-write-note-waiting #'add-hook #'remove-hook)
-           'todo-write-note-said-functions #'todo-write-permission--withdraw-answered)
   (todo-write-note-update thread))
 
 (defun todo-write-permission--withdraw-answered (thread event)
   "Withdraw the requests of THREAD that its agent no longer waits for.
 EVENT is from the hook `note'.  The end of a turn answers all requests,
-a tool call its own."
+a tool call its own.  For `todo-write-note-said-functions'."
   (dolist (call todo-write-permission--calls)
     (when (and (equal thread (todo-write-permission--call-thread call))
                (or (equal "Stop" (todo-write-json-get event "event"))
@@ -191,6 +182,7 @@ JOIN makes one value of a list of answers."
                object))
     object))
 
+(add-hook 'todo-write-note-said-functions #'todo-write-permission--withdraw-answered)
 (todo-write-socket-define-role "permission" #'todo-write-permission--receive)
 
 (provide 'todo-write-permission)

@@ -57,6 +57,8 @@ REQUEST is a plist; the first three keys are required:
             the request
   :visit    function without arguments that goes to the agent's own
             question, or nil to go to the agent
+  :withdrawn  function without arguments, called when the request is closed
+            without an answer, or nil
 
 A request with more than 20 questions, or 50 options of one question or
 of its own beside those of the kinds `allow' and `deny', is shown as what
@@ -80,6 +82,7 @@ not such a plist."
     (:questions (satisfies todo-write-request--questions-p) "a list of questions with :question")
     (:answer (or null function) "a function or nil")
     (:visit (or null function) "a function or nil")
+    (:withdrawn (or null function) "a function or nil")
     (:process (or null integer) "a process id or nil"))
   "The fields of a request, a list of (KEY TYPE EXPECTED).")
 
@@ -262,6 +265,9 @@ If OUTCOME is nil, record nothing.  ANSWER and TEXT are the user's; see
           (with-demoted-errors "Recording an answer: %S"
             (when outcome
               (todo-write-request--record request outcome answer text)))
+        (when (and (member outcome '(nil "withdrawn")) (plist-get request :withdrawn))
+          (with-demoted-errors "todo-write: %S"
+            (funcall (plist-get request :withdrawn))))
         (unless todo-write-request--open
           (remove-hook 'todo-write-events-functions #'todo-write-request--on-event))
         (todo-write-events-dispatch thread 'request (plist-get request :id)))))

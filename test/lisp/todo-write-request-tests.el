@@ -74,6 +74,21 @@
     (should (equal "withdrawn" (plist-get (car (todo-write-request-tests--recorded "a"))
                                           :outcome)))))
 
+(ert-deftest todo-write-request-tells-its-host-once-that-it-was-withdrawn ()
+  (dolist (end (list (lambda () (todo-write-withdraw "a" "1"))
+                     (lambda () (todo-write-end-turn "a"))
+                     (lambda () (todo-write-forget "a"))
+                     (lambda () (todo-write-request-tests--ask "a" "1"))))
+    (todo-write-request-tests--with
+      (let ((told 0))
+        (todo-write-test-write "a" "Test")
+        (todo-write-request-tests--ask "a" "1" :withdrawn (lambda () (cl-incf told) (error "Gone")))
+        (funcall end)
+        (should (= 1 told))
+        (todo-write-request-tests--ask "a" "2" :withdrawn (lambda () (cl-incf told)))
+        (todo-write-answer-request "a" "2" 'yes)
+        (should (= 1 told))))))
+
 (ert-deftest todo-write-request-takes-only-its-own-answers ()
   (todo-write-request-tests--with
     (todo-write-request-tests--ask "a" "1")
