@@ -183,13 +183,6 @@ is about dependencies and the owner."
 
 ;;; The index
 
-(defconst todo-write-history-index-limit 200
-  "Number of revisions that the index shows, the newest.
-A line below them shows all others.")
-
-(defvar-local todo-write-history--all nil
-  "Non-nil means that the index shows all revisions.")
-
 (define-derived-mode todo-write-history-index-mode tabulated-list-mode "Plan index"
   "Major mode of the buffer that lists the revisions of a plan."
   :interactive nil
@@ -217,32 +210,23 @@ of `todo-write-show'."
     (prog1 (todo-write-page-pop-to
             "*todo-write-history*" 'todo-write-history-index-mode thread
             '((display-buffer-reuse-window display-buffer-same-window)))
-      (setq todo-write-history--all nil)
       (funcall todo-write-events-draw)
       (goto-char (point-min)))))
 
 (defun todo-write-history--index ()
   "Return the index, as for `todo-write-page-set-up-table'.
 The ids of its entries are numbers of revisions, nil for the heading of a
-list, and t for the line of the earlier revisions."
+list."
   (let* ((title (plist-get (todo-write-summary todo-write-view-thread) :title))
          (turns (todo-write-turns-all todo-write-view-thread))
-         (revisions (reverse (todo-write-revisions todo-write-view-thread)))
-         (hidden (if todo-write-history--all 0
-                   (max 0 (- (length revisions) todo-write-history-index-limit)))))
+         (revisions (reverse (todo-write-revisions todo-write-view-thread))))
     (list '(("Time" nil) ("Who" 5) ("Rev" 4 nil :right-align t) ("What changed" 0))
-          (append
-           (cl-loop
-            repeat (- (length revisions) hidden)
-            for (revision previous) on revisions
-            for number = (plist-get revision :revision)
-            collect (todo-write-history--entry revision (or (plist-get previous :revision) 0))
-            when (or (plist-get revision :replaces) (= 1 number))
-            collect (list nil (vector "" "" "" (todo-write-history--heading revision turns))))
-           (when (> hidden 0)
-             (list (list t (vector "" "" "" (propertize (format "%d earlier" hidden)
-                                                        'face 'todo-write-detail
-                                                        'help-echo "RET, mouse-1: show them"))))))
+          (cl-loop
+           for (revision previous) on revisions
+           for number = (plist-get revision :revision)
+           collect (todo-write-history--entry revision (or (plist-get previous :revision) 0))
+           when (or (plist-get revision :replaces) (= 1 number))
+           collect (list nil (vector "" "" "" (todo-write-history--heading revision turns))))
           (list " " (string-replace "%" "%%" (todo-write-text-line (or title "") 40))))))
 
 (defun todo-write-history--entry (revision previous)
@@ -297,12 +281,7 @@ Many new tasks are counted; other changes show the task."
 (defun todo-write-history-visit ()
   "Show the revision at point and what it changed."
   (interactive nil todo-write-history-index-mode)
-  (let ((number (todo-write-page-id-here "revision")))
-    ;; On the line of the earlier ones, it is t.
-    (if (numberp number)
-        (todo-write-history--open todo-write-view-thread number)
-      (setq todo-write-history--all t)
-      (funcall todo-write-events-draw))))
+  (todo-write-history--open todo-write-view-thread (todo-write-page-id-here "revision")))
 
 (provide 'todo-write-history)
 ;;; todo-write-history.el ends here

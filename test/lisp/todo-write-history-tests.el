@@ -98,16 +98,6 @@
     (todo-write-test-press "q")
     (should (eq major-mode 'todo-write-history-index-mode))))
 
-(ert-deftest todo-write-history-index-of-a-long-history-opens-the-earlier-ones ()
-  (let ((todo-write-history-index-limit 2))
-    (todo-write-history-tests--with-index '(("1") ("1" "2") ("1" "2" "3") ("1" "2" "3" "4"))
-      (should (equal " 2 earlier" (car (last (todo-write-history-tests--lines)))))
-      (should (string-suffix-p "3 + 3" (nth 1 (todo-write-history-tests--lines))))
-      (goto-char (point-max))
-      (todo-write-test-press "p")
-      (todo-write-test-press "RET")
-      (should (equal " ┄ the plan began" (car (last (todo-write-history-tests--lines))))))))
-
 (defun todo-write-history-tests--lines ()
   "Return the lines of the current buffer, runs of spaces as one."
   (mapcar (lambda (line) (replace-regexp-in-string " +" " " line))
