@@ -12,7 +12,6 @@
 
 (require 'cl-lib)
 (require 'ert)
-(require 'todo-write-mcp-helper)
 (require 'todo-write-test-helper)
 
 (defun todo-write-fuzz-socket-tests--run (kinds limit)
@@ -42,15 +41,6 @@ LIMIT is the number of milliseconds that a key may take longer."
 (ert-deftest todo-write-mutated-messages-do-not-end-emacs ()
   :tags '(:thorough)
   (should (string-match-p "^mutated " (todo-write-fuzz-socket-tests--run "mutated" 60000))))
-
-(ert-deftest todo-write-a-hostile-machine-touches-nothing-of-others ()
-  :tags '(:thorough)
-  ;; A program that is not built skips the test.
-  (todo-write-mcp-helper-program)
-  (message "%s" (todo-write-fuzz-socket-tests--run
-                 (concat "machine-floods machine-forges machine-sessions machine-calls "
-                               "machine-plans machine-lines")
-                 60000)))
 
 (provide 'todo-write-fuzz-socket-e2e-tests)
 ;;; todo-write-fuzz-socket-e2e-tests.el ends here

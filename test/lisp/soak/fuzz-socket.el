@@ -17,8 +17,7 @@
 ;; divided by how many times longer than at its fastest a computation takes.
 ;;
 ;; A case in which a key takes longer than the limit is run again; if it never stays below,
-;; it is a finding.  So is the death of the Emacs.  The cases of fuzz-machine.el are run by
-;; a machine to which the Emacs is connected.  The environment variables: SECONDS, the
+;; it is a finding.  So is the death of the Emacs.  The environment variables: SECONDS, the
 ;; duration; SEED, a number; KINDS, the names of cases, by default all; LIMIT, milliseconds.
 
 ;;; Code:
@@ -26,7 +25,6 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'subr-x)
-(require 'fuzz-machine)
 (require 'todo-write-probe-helper)
 
 ;; The Emacs that is typed into loads the package.
@@ -43,11 +41,9 @@
     "repeats" "unread" "pieces" "mutated")
   "The kinds of cases at the socket.")
 
-(defun fuzz-socket--limit (kind)
-  "Return how many milliseconds a key may take longer than without us in KIND."
-  (cond ((getenv "LIMIT") (string-to-number (getenv "LIMIT")))
-        ((member kind fuzz-machine-kinds) 50)
-        (t 200)))
+(defun fuzz-socket--limit ()
+  "Return how many milliseconds a key may take longer than without us."
+  (string-to-number (or (getenv "LIMIT") "200")))
 
 (defconst fuzz-socket--attempts 3 "How often a case is run before it is a finding.")
 
@@ -81,8 +77,6 @@
     (todo-write-agents-mode)
     (todo-write-mode-line-mode)
     (todo-write "claude:lists" '(:todos [(:content "Rake" :status "in_progress")]))
-    (when-let* ((program (getenv "PROGRAM")))
-      (fuzz-machine-connect folder program))
     (save-selected-window
       (todo-write-show "claude:lists"))
     (switch-to-buffer "*scratch*")
@@ -137,26 +131,17 @@ A list in the same order; an Emacs that does not answer took a minute."
   "Let SENDER run the case of KIND with SEED while keys are typed.
 TARGET is the Emacs, and IDLE the other one.  Return (MILLISECONDS . MESSAGES),
 how much longer the slowest key took in TARGET."
-  (let* ((longest 0) (quiet 0) (end (+ (float-time) 120)) (slowness (fuzz-socket--slowness))
-         (machine (member kind fuzz-machine-kinds))
-         ;; What the machine had said is taken some time after it was printed.
-         (most (if machine 40 10)))
+  (let ((longest 0) (quiet 0) (end (+ (float-time) 120)) (slowness (fuzz-socket--slowness)))
     (setq fuzz-socket--output "")
-    (if machine (fuzz-machine-begin fuzz-socket--work kind seed)
-      (process-send-string sender (format "%s %d\n" kind seed)))
+    (process-send-string sender (format "%s %d\n" kind seed))
     ;; Some keys more, since what is left to timers blocks, too.
-    (while (and (< quiet most) (< (float-time) end)
+    (while (and (< quiet 10) (< (float-time) end)
                 (process-live-p (todo-write-probe-process target)))
       (pcase-let ((`(,ours ,its) (fuzz-socket--type (list target idle))))
         (setq longest (max longest (- ours its))))
-      (when (if machine (fuzz-machine-printed-p fuzz-socket--work)
-              (string-search "done" fuzz-socket--output))
+      (when (string-search "done" fuzz-socket--output)
         (cl-incf quiet))
       (accept-process-output nil 0.005))
-    (when machine
-      (fuzz-machine-end fuzz-socket--work)
-      (when (<= most quiet)
-        (setq fuzz-socket--output "done 1")))
     (setq slowness (/ (+ slowness (fuzz-socket--slowness)) 2))
     (cons (/ longest slowness)
           (and (string-match "done \\([0-9]+\\)" fuzz-socket--output)
@@ -169,7 +154,7 @@ arguments SENDER, TARGET and IDLE are."
   (let (best (tries 0))
     (while (and (< tries fuzz-socket--attempts)
                 (process-live-p (todo-write-probe-process target))
-                (not (and best (< (car best) (fuzz-socket--limit kind)))))
+                (not (and best (< (car best) (fuzz-socket--limit)))))
       (let ((result (fuzz-socket--case sender target idle kind seed)))
         (when (or (null best) (< (car result) (car best)))
           (setq best result))
@@ -184,41 +169,6 @@ arguments SENDER, TARGET and IDLE are."
   (when-let* ((size (alist-get 'rss (process-attributes
                                      (process-id (todo-write-probe-process terminal))))))
     (/ size 1024)))
-
-(defun fuzz-socket--state (target)
-  "Return what TARGET says of its plans and machines; see `fuzz-machine--state'."
-  (let ((file (fuzz-socket--file "state")))
-    (delete-file file)
-    (when (and (process-live-p (todo-write-probe-process target))
-               (progn (signal-process (todo-write-probe-process target) 'SIGUSR1)
-                      (fuzz-socket--wait (lambda () (file-exists-p file)) 60)))
-      (with-temp-buffer
-        (insert-file-contents file)
-        (read (current-buffer))))))
-
-(defun fuzz-socket--good-p (state since task)
-  "Return non-nil if the machine good is connected since SINCE in STATE.
-Its one plan must have TASK alone."
-  (equal (car state) (list since (list "good/claude:s" task))))
-
-(defun fuzz-socket--machines-touched (target before seed)
-  "Return what is wrong in TARGET after a case of a machine with SEED, or nil.
-BEFORE is its state before."
-  (let ((task (format "Task %d" seed)) state)
-    (fuzz-machine-write fuzz-socket--work task)
-    (cond ((not (fuzz-socket--wait
-                 (lambda ()
-                   (setq state (fuzz-socket--state target))
-                   (fuzz-socket--good-p state (caar before) task))
-                 60))
-           (format "the machine good was touched: %S, before %S" (car state) (car before)))
-          ((progn
-             (when (getenv "VERBOSE")
-               (message "%d plans, %d before" (nth 2 state) (nth 2 before)))
-             (not (equal (nth 1 before) (nth 1 state))))
-           (format "plans here were touched: %S, before %S" (nth 1 state) (nth 1 before)))
-          ((< 30000 (nth 2 state))
-           (format "there are %d plans" (nth 2 state))))))
 
 (defun fuzz-socket--report (table findings memory keys)
   "Print TABLE of results by kind, FINDINGS, the largest MEMORY, number of KEYS."
@@ -239,19 +189,10 @@ BEFORE is its state before."
   (let* ((fuzz-socket--work (file-name-as-directory (make-temp-file "fuzz-socket" t)))
          (fuzz-socket--command (list (expand-file-name invocation-name invocation-directory)))
          (seed (string-to-number (or (getenv "SEED") "1")))
-         (program (expand-file-name "lisp/todo-write-mcp" (getenv "TODO_WRITE_ROOT")))
-         (kinds (or (split-string (or (getenv "KINDS") ""))
-                    (append fuzz-socket-kinds fuzz-machine-kinds)))
-         (machines (seq-intersection kinds fuzz-machine-kinds))
+         (kinds (or (split-string (or (getenv "KINDS") "")) fuzz-socket-kinds))
          (table (make-hash-table :test #'equal))
          (memory 0) findings idle target sender end)
     (make-directory (fuzz-socket--file "project/.git") t)
-    (when machines
-      (unless (file-executable-p program)
-        (error "The program is not built; run make agents"))
-      (setenv "PROGRAM" program)
-      (make-directory (fuzz-socket--file "bad"))
-      (fuzz-machine-write fuzz-socket--work "Task 0"))
     (unwind-protect
         (progn
           (setq idle (fuzz-socket--start "--eval" "(fundamental-mode)" "--eval"
@@ -269,27 +210,16 @@ BEFORE is its state before."
                                             (file-exists-p (fuzz-socket--file "ready"))))
                                      60)
             (error "The Emacs does not start"))
-          (when machines
-            (unless (fuzz-socket--wait
-                     (lambda ()
-                       (let ((state (fuzz-socket--state target)))
-                         (fuzz-socket--good-p state (caar state) "Task 0")))
-                     60)
-              (error "The machine good is not connected")))
           (setq sender (fuzz-socket--start-sender (fuzz-socket--file "socket"))
                 end (+ (float-time) (string-to-number (or (getenv "SECONDS") "60"))))
           (while (and (< (float-time) end) (length< findings 20)
                       (process-live-p (todo-write-probe-process target)))
             (dolist (kind kinds)
               (when (process-live-p (todo-write-probe-process target))
-                (let* ((before (and (member kind machines) (fuzz-socket--state target)))
-                       (best (fuzz-socket--best sender target idle kind seed)))
+                (let ((best (fuzz-socket--best sender target idle kind seed)))
                   (push best (gethash kind table))
                   (setq memory (max memory (or (fuzz-socket--memory target) 0)))
-                  (when-let* ((touched (and before
-                                            (fuzz-socket--machines-touched target before seed))))
-                    (push (format "%s: KINDS=%s SEED=%d" touched kind seed) findings))
-                  (unless (< (car best) (fuzz-socket--limit kind))
+                  (unless (< (car best) (fuzz-socket--limit))
                     (push (format "a key took %.0f ms longer: KINDS=%s SEED=%d" (car best) kind seed)
                           findings))
                   (unless (and (cdr best) (process-live-p (todo-write-probe-process target)))
