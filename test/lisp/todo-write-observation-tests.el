@@ -216,5 +216,15 @@
       (should (= calls 3))
       (should-not (memq #'todo-write-redraw post-command-hook)))))
 
+(ert-deftest todo-write-later-a-throw-in-one-drawing-keeps-the-marks-of-the-others ()
+  (let (drawn)
+    (cl-letf (((symbol-function 'todo-write-tests-throw) (lambda () (throw 'todo-write-tests nil)))
+              ((symbol-function 'todo-write-tests-draw) (lambda () (push 'other drawn))))
+      (mapc #'todo-write-later '(todo-write-tests-throw todo-write-tests-draw))
+      (catch 'todo-write-tests (todo-write-redraw))
+      (should (todo-write-events-marked-p 'todo-write-tests-draw))
+      (todo-write-test-wait (lambda () drawn))
+      (should (equal '(other) drawn)))))
+
 (provide 'todo-write-observation-tests)
 ;;; todo-write-observation-tests.el ends here

@@ -879,5 +879,47 @@ Leave out times if WITHOUT-TIMES is non-nil."
             (should (re-search-forward "Follow a .*session" nil t)))
         (kill-buffer buffer)))))
 
+(ert-deftest todo-write-view-draws-a-hidden-plan-when-it-is-shown ()
+  (todo-write-test-with-view
+    (let ((plan (current-buffer)))
+      (todo-write-test-write "a" "One")
+      (todo-write-redraw)
+      (switch-to-buffer "*scratch*")
+      (todo-write-test-write "a" "One" "Two")
+      (todo-write-redraw)
+      (should-not (string-search "Two" (with-current-buffer plan (buffer-string))))
+      (switch-to-buffer plan)
+      ;; As redisplay does.
+      (run-hook-with-args 'window-buffer-change-functions (selected-window))
+      (should (string-search "Two" (buffer-string))))))
+
+(ert-deftest todo-write-view-flashes-what-changed-but-not-another-plan ()
+  (todo-write-test-with-view
+    (let ((todo-write-flash-seconds 3600))
+      (cl-flet ((flashes () (seq-filter (lambda (overlay) (overlay-get overlay 'todo-write-flash))
+                                        (overlays-in (point-min) (point-max)))))
+        (todo-write-test-write "a" "One" "Two")
+        (todo-write-redraw)
+        (todo-write-test-write "a" '("One" "completed") "Two")
+        (todo-write-redraw)
+        (should (flashes))
+        (dolist (status '("pending" "in_progress" "completed"))
+          (todo-write-test-write "b" (list "Three" status)))
+        (should (eq (current-buffer) (todo-write-show "b")))
+        (should (string-search "Three" (buffer-string)))
+        (should-not (flashes))))))
+
+(ert-deftest todo-write-view-without-a-plan-adopts-one-only-when-a-list-changes ()
+  (todo-write-test-with-shapes
+    (switch-to-buffer (todo-write-show))
+    (should-not todo-write-view-thread)
+    (todo-write-set-activity "a" 'working)
+    (todo-write-observe "a" "MESSAGE" "I begin")
+    (should-not todo-write-view-thread)
+    (todo-write-test-write "a" "One")
+    (should (equal "a" todo-write-view-thread))
+    (todo-write-test-write "b" "Two")
+    (should (equal "a" todo-write-view-thread))))
+
 (provide 'todo-write-view-tests)
 ;;; todo-write-view-tests.el ends here
