@@ -50,8 +50,8 @@
          todo-write-follow-sessions todo-write-gptel todo-write-machines todo-write-socket))
   (put 'todo-write-faces 'custom-loads
        '(todo-write-answer todo-write-answer-text todo-write-attention
-         todo-write-detail todo-write-fold todo-write-history todo-write-mode-line
-         todo-write-review todo-write-row todo-write-story)))
+         todo-write-detail todo-write-history todo-write-mode-line
+         todo-write-review todo-write-row todo-write-story todo-write-view-rows)))
 
 (defcustom todo-write-directory (locate-user-emacs-file "todo-write/")
   "Folder of the journals, or nil to keep lists in memory only.

@@ -12,7 +12,6 @@
 ;;; Code:
 
 (require 'todo-write)
-(require 'todo-write-fold)
 (require 'todo-write-place)
 (require 'todo-write-text)
 (require 'todo-write-view-move)
@@ -53,21 +52,22 @@ Signal a `user-error' if there are no rows, or if some are folded."
                             (todo-write-edit--name item)))
               item))
     (or (delq nil (mapcar (lambda (id) (todo-write-item (todo-write-edit--thread) id))
-                          (todo-write-edit--ids-in-region)))
+                          (todo-write-edit--in-region 'todo-write-id)))
         (user-error "No task in the region"))))
 
-(defun todo-write-edit--ids-in-region ()
-  "Return the ids of the tasks with rows in the region, also of dropped ones."
+(defun todo-write-edit--in-region (property)
+  "Return the ids of tasks that are PROPERTY of their lines in the region.
+It is `todo-write-id' for those of rows, or `todo-write-dropped'."
   (let ((end (region-end)) ids)
     (save-excursion
       (goto-char (region-beginning))
       (forward-line 0)
       (while (and (< (point) end) (not (eobp)))
-        (when (todo-write-fold-at (point))
+        (when (todo-write-view-move-on-fold-p)
           (user-error "RET unfolds these tasks first"))
-        (when-let* ((id (if (todo-write-view-move-on-row-p (point))
-                            (get-text-property (point) 'todo-write-id)
-                          (get-text-property (point) 'todo-write-dropped))))
+        (when-let* ((id (get-text-property (point) property))
+                    ((or (eq property 'todo-write-dropped)
+                         (todo-write-view-move-on-row-p (point)))))
           (push id ids))
         (forward-line)))
     (nreverse ids)))
@@ -120,9 +120,7 @@ outside, at the end."
          (statuses (seq-map (lambda (item) (plist-get item :status)) (todo-write-items thread)))
          (current (cl-position "in_progress" statuses :test #'equal :from-end t))
          (position (cond (after (1+ after))
-                         ((and (not id)
-                               ;; Above all rows.
-                               (<= (point) (+ (point-min) todo-write-place-header-length)))
+                         ((eq 'header (get-text-property (point) 'todo-write-part))
                           (if current (1+ current)
                             (or (seq-position statuses "pending") (length statuses))))))
          (outcome (todo-write-edit--do #'todo-write-edit thread 'add text position)))
@@ -195,14 +193,8 @@ It is yours then: it stays until you delete it, or the agent completes or
 cancels it."
   (interactive nil todo-write-view-mode)
   (let* ((thread (todo-write-edit--thread))
-         ;; Those that have left the list, as the plan shows it.
-         (dropped (append todo-write-view-rows-ghosts
-                          (mapcar (lambda (item) (plist-get item :id))
-                                  todo-write-view-rows-dropped)))
-         (ids (seq-filter (lambda (id) (member id dropped))
-                          (if (use-region-p) (todo-write-edit--ids-in-region)
-                            (list (or (get-text-property (point) 'todo-write-dropped)
-                                      (get-text-property (point) 'todo-write-id))))))
+         (ids (if (use-region-p) (todo-write-edit--in-region 'todo-write-dropped)
+                (ensure-list (get-text-property (point) 'todo-write-dropped))))
          (items (mapcar (lambda (id) (list :id id)) ids)))
     (cond (ids)
           ((eq 'dropped (get-text-property (point) 'todo-write-toggle))

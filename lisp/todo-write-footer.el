@@ -22,23 +22,12 @@
   "Number of prompts that a plan shows, the newest.
 A line below them shows the earlier ones.")
 
-(cl-defstruct (todo-write-footer--parts (:constructor todo-write-footer-make) (:copier nil))
-  "What stands below the rows of a plan.
-DROPPED and CLEARED are items.  TURNS is as from `todo-write-footer-headings';
-RUNNING is the number of the turn in which the agent works, or nil, and NEW
-are those of turns with changes that were not reviewed.  OPEN is a list of
-what is open: `dropped', `cleared', `turns' for the earlier prompts, ids of
-items, and (turn . N); (shut . N) is there if the turn that runs is not
-open.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
-`todo-write-story-insert', EARLIER a list of ids."
-  dropped cleared turns running new open whole earlier)
-
-(defun todo-write-footer-headings (thread open)
-  "Return the headings of turns that the plan of THREAD shows, and their number.
-OPEN is a list of what is open.  The value is as from
-`todo-write-turns-headings', or nil if there is nothing to show."
-  (pcase-let* ((most (if (memq 'turns open) 2000 todo-write-footer-turns))
-               (`(,count . ,headings) (todo-write-turns-headings thread most))
+(defun todo-write-footer-headings (thread)
+  "Return the headings of turns that the plan of THREAD shows, newest first.
+They are plists as from `todo-write-turns-headings'.  The value is nil if
+there is nothing to show."
+  (pcase-let* ((most (if (memq 'turns todo-write-row-open) 2000 todo-write-footer-turns))
+               (`(,_ . ,headings) (todo-write-turns-headings thread most))
                (shown (seq-filter
                        (lambda (heading)
                          (or (plist-get heading :prompt) (plist-get heading :outside)
@@ -51,97 +40,95 @@ OPEN is a list of what is open.  The value is as from
               (plist-get (car shown) :outside)
               ;; The only way to the tasks of earlier lists.
               (and headings (todo-write-plan-earlier-lists thread)))
-      (cons count shown))))
+      shown)))
 
-(defun todo-write-footer-insert (footer thread width)
-  "Insert the lines of FOOTER of THREAD, WIDTH columns wide."
-  (let* ((dropped (todo-write-footer--parts-dropped footer))
-         (cleared (todo-write-footer--parts-cleared footer))
-         (open (todo-write-footer--parts-open footer))
-         (parts (delq nil
-                      (list (when dropped
-                              (todo-write-footer--part
-                               'dropped (format "%d dropped" (length dropped))
-                               "show the tasks that the agent dropped"))
-                            (when cleared
-                              (todo-write-footer--part
-                               'cleared (format "%d cleared" (length cleared))
-                               "show the completed tasks that the agent took off the list"))))))
-    (when parts
-      (todo-write-row-insert-flow parts nil 1 width)
-      (when (memq 'dropped open)
-        (dolist (item dropped)
-          (let ((start (point)))
-            (todo-write-row-insert item 'removed nil width 2)
-            (todo-write-row-make-button start (point) 'todo-write-dropped "R: bring it back"
-                                        'todo-write-dropped (plist-get item :id)))))
-      (when (memq 'cleared open)
-        (dolist (item cleared)
-          (let* ((id (plist-get item :id))
-                 (start (point))
-                 (kind (if (equal (plist-get item :status) "completed") 'completed 'removed)))
-            (todo-write-row-insert item kind (todo-write-plan-spent thread id) width 4 nil
-                                   (todo-write-plan-row-work thread id))
-            (todo-write-row-make-button start (point) 'todo-write-part
-                                        (todo-write-text-help
-                                         (todo-write-text-plain (plist-get item :content)))
-                                        'todo-write-toggle id 'todo-write-part id)
-            (when (member id open)
-              (todo-write-footer--insert-story id footer thread width))))))
-    (todo-write-footer--insert-turns footer thread width)))
+(defun todo-write-footer-insert (thread headings rows running new width)
+  "Insert what is below ROWS, the items of THREAD that have a row.
+HEADINGS is as from `todo-write-footer-headings'.  RUNNING is the number of
+the turn in which the agent works, or nil, and NEW are those of turns with
+changes that were not reviewed.  Lines have WIDTH columns."
+  (let* ((ids (mapcar (lambda (item) (plist-get item :id)) rows))
+         (dropped (seq-remove (lambda (item) (member (plist-get item :id) ids))
+                              (todo-write-items-dropped thread)))
+         (cleared (todo-write-plan-items-cleared thread)))
+    (todo-write-row-insert-flow
+     (delq nil (list (when dropped
+                       (todo-write-footer--count dropped 'dropped
+                                                 "show the tasks that the agent dropped"))
+                     (when cleared
+                       (todo-write-footer--count
+                        cleared 'cleared
+                        "show the completed tasks that the agent took off the list"))))
+     nil 1 width)
+    (when (memq 'dropped todo-write-row-open)
+      (dolist (item dropped)
+        (let ((start (point)))
+          (todo-write-row-insert item 'removed nil width 2)
+          (todo-write-row-make-button start (point) 'todo-write-dropped "R: bring it back"
+                                      'todo-write-dropped (plist-get item :id)))))
+    (when (memq 'cleared todo-write-row-open)
+      (dolist (item cleared)
+        (todo-write-footer--insert-cleared thread item width)))
+    (todo-write-footer--insert-turns thread headings running new width)))
 
-(defun todo-write-footer--part (key text help)
-  "Return TEXT as a part that opens KEY; HELP says what RET does."
-  (todo-write-row-button (propertize text 'face 'todo-write-detail) 'todo-write-part
-                         (concat "RET, mouse-1: " help) 'todo-write-toggle key))
+(defun todo-write-footer--count (items key help)
+  "Return the number of ITEMS, which are KEY, as a part that opens KEY.
+HELP says what RET does."
+  (todo-write-row-button (propertize (format "%d %s" (length items) key) 'face 'todo-write-detail)
+                         'todo-write-part (concat "RET, mouse-1: " help)
+                         'todo-write-toggle key))
 
-(defun todo-write-footer--insert-story (id footer thread width &optional cut)
-  "Insert the story of ID of THREAD, which is open in FOOTER.
-ID is that of an item, or (turn . N); WIDTH is the number of columns.  CUT
-is as in `todo-write-story-insert'."
-  (let ((start (point)))
-    (todo-write-story-insert thread id width (todo-write-footer--parts-whole footer)
-                             (member id (todo-write-footer--parts-earlier footer)) cut)
-    (add-text-properties start (point) (list 'todo-write-part id))))
+(defun todo-write-footer--insert-cleared (thread item width)
+  "Insert ITEM, which left the list of THREAD, in lines of WIDTH columns."
+  (let ((id (plist-get item :id))
+        (start (point)))
+    (todo-write-row-insert item (if (equal (plist-get item :status) "completed") 'completed
+                                  'removed)
+                           (todo-write-plan-spent thread id) width 4 nil
+                           (todo-write-plan-row-work thread id))
+    (todo-write-row-make-button start (point) 'todo-write-part
+                                (todo-write-text-help
+                                 (todo-write-text-plain (plist-get item :content)))
+                                'todo-write-toggle id)
+    (when (member id todo-write-row-open)
+      (todo-write-story-insert thread id width))
+    (put-text-property start (point) 'todo-write-part id)))
 
 ;;; Turns
 
-(defun todo-write-footer--insert-turns (footer thread width)
-  "Insert the turns of FOOTER of THREAD, WIDTH columns wide."
-  (let* ((headings (cdr (todo-write-footer--parts-turns footer)))
-         (open (todo-write-footer--parts-open footer))
-         (running (todo-write-footer--parts-running footer))
-         (figures (cl-loop for heading in headings
+(defun todo-write-footer--insert-turns (thread headings running new width)
+  "Insert HEADINGS of turns of THREAD, and what is open below them.
+RUNNING, NEW and WIDTH are as in `todo-write-footer-insert'."
+  (let* ((figures (cl-loop for heading in headings
                            for above = nil then began
                            for began = (plist-get heading :began)
                            collect (todo-write-footer--figures
                                     heading (eql running (plist-get heading :turn)) above)))
          (near (todo-write-row-near-width width))
-         (columns (todo-write-footer--columns figures near)))
+         (columns (todo-write-footer--columns figures near))
+         (earlier (1- (or (plist-get (car (last headings)) :turn) 1))))
     (cl-loop for heading in headings
              for parts in figures
-             for number = (plist-get heading :turn)
-             for id = (cons 'turn number)
-             for shut = (and (eql number running) (cons 'shut number))
-             for is-open = (if shut (not (member shut open)) (member id open))
+             for id = (cons 'turn (plist-get heading :turn))
+             for is-open = (member id todo-write-row-open)
              for start = (point)
              for cut = (todo-write-footer--insert-heading heading parts columns is-open near)
-             when (memql number (todo-write-footer--parts-new footer))
+             when (memql (cdr id) new)
              do (todo-write-row-mark-new start)
              do (todo-write-row-make-button start (point) 'todo-write-part
-                                         (todo-write-text-help
-                                          (or (plist-get heading :prompt)
-                                              "What was done before the first prompt"))
-                                         'todo-write-toggle (or shut id) 'todo-write-part id)
-             when is-open do (todo-write-footer--insert-story id footer thread width cut))
-    (let ((earlier (1- (or (plist-get (car (last headings)) :turn) 1))))
-      (when (and (> earlier 0) (not (memq 'turns open)))
-        (insert (todo-write-row-button
-                 (propertize (concat " " (todo-write-text-count earlier "earlier prompt"))
-                             'face 'todo-write-detail)
-                 'todo-write-part "RET, mouse-1: show the earlier prompts"
-                 'todo-write-toggle 'turns)
-                "\n")))))
+                                            (todo-write-text-help
+                                             (or (plist-get heading :prompt)
+                                                 "What was done before the first prompt"))
+                                            'todo-write-toggle id)
+             when is-open do (todo-write-story-insert thread id width cut)
+             do (put-text-property start (point) 'todo-write-part id))
+    (when (and (> earlier 0) (not (memq 'turns todo-write-row-open)))
+      (insert (todo-write-row-button
+               (propertize (concat " " (todo-write-text-count earlier "earlier prompt"))
+                           'face 'todo-write-detail)
+               'todo-write-part "RET, mouse-1: show the earlier prompts"
+               'todo-write-toggle 'turns 'todo-write-part 'earlier)
+              (propertize "\n" 'todo-write-part 'earlier)))))
 
 (defun todo-write-footer--columns (figures width)
   "Return the widths of the columns of FIGURES in lines of WIDTH columns.

@@ -50,6 +50,13 @@ The font may be scaled, and line numbers take some."
        0)
      1))
 
+(defun todo-write-page-scale ()
+  "Return the width of a column of this buffer's font, in columns of the frame."
+  (let ((window (and face-remapping-alist (get-buffer-window nil t))))
+    (if (and window (display-graphic-p (window-frame window)))
+        (/ (float (window-font-width window)) (frame-char-width (window-frame window)))
+      1)))
+
 (defun todo-write-page-drawn ()
   "Note that the current buffer is being drawn for its windows as they are."
   (todo-write-events-unmark (current-buffer))

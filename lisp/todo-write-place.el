@@ -5,111 +5,75 @@
 
 ;;; Commentary:
 
-;; The rows of a plan are found by the ids of their tasks.  A place is a position
-;; relative to a row, a prompt or an entry, so that it survives drawing: point, the
-;; mark and the scroll position of every window stay at what they show.
+;; Each line of a plan has a property `todo-write-part', which says what it belongs to: the
+;; id of a task, (turn . N), or `header', `footer' or `welcome'.  Within a part, an entry or
+;; a file has a property `todo-write-key'.  A place is a position relative to these, so
+;; that it survives drawing: point, the mark and the scroll position of every window stay
+;; at what they show.
 ;;
 ;; A window follows the task in progress until the user moves point or scrolls in it, and
-;; again after `.'.  What is drawn, and when, is decided in todo-write-view.el.
+;; again after `.'.  What is drawn, and when, is decided in todo-write-view-draw.el.
 
 ;;; Code:
 
-(require 'todo-write-fold)
-(require 'todo-write-story)
+(require 'cl-lib)
+(require 'subr-x)
 
-;;; Rows
-
-(defvar-local todo-write-place-rows nil
-  "Hash table from item id to the position of its row, ghosts included.")
-
-(defvar-local todo-write-place-footer 1
-  "The position after the rows.")
-
-(defvar-local todo-write-place-header-length 0
-  "Number of characters of the header, without the newline after it.")
+(defun todo-write-place-find (property value &optional start end)
+  "Return the first position from START to END whose PROPERTY is VALUE, or nil.
+By default, the whole buffer is searched, also if it is narrowed."
+  (save-restriction
+    (widen)
+    (let ((position (or start (point-min)))
+          (end (or end (point-max))))
+      (while (and (< position end) (not (equal value (get-text-property position property))))
+        (setq position (next-single-property-change position property nil end)))
+      (and (< position end) position))))
 
 (defun todo-write-place-start (id)
-  "Return the position of the row of ID, or nil."
-  (gethash id todo-write-place-rows))
+  "Return the position of the row of the task ID, or nil."
+  (and id (todo-write-place-find 'todo-write-id id)))
 
 ;;; Staying
 
 (defun todo-write-place-at (position &optional _start)
-  "Return the place of POSITION, or nil if drawing may move it.
-It is a list (PART OFFSET KEY KEY-OFFSET).  PART is the id of a row, or what
-`todo-write-place--part' returns of a position in no row.  OFFSET is a
-cons cell (LINES . CHARACTERS) from its start, and KEY-OFFSET from that of
-the entry or the file KEY."
-  (if (eq 'todo-write-welcome (get-text-property position 'type))
-      (list 'button (- position (point-min)))
-    (when-let* ((part (todo-write-place--part position))
-                (start (todo-write-place--part-start part)))
-      (let* ((key (todo-write-place--key position))
-             (at (and key (todo-write-place-entry part key))))
-        (list part (todo-write-place--offset start position)
-              (and at key) (and at (todo-write-place--offset at position)))))))
-
-(defun todo-write-place--part (position)
-  "Return the part of the buffer that POSITION is in, or nil.
-That is the id of a row, what has the property `todo-write-part', t below
-the rows, `end', or `header'."
-  (cond ((get-text-property position 'todo-write-id))
-        ((get-text-property position 'todo-write-part))
-        ((< position (+ (point-min) todo-write-place-header-length)) 'header)
-        ((or (get-text-property position 'button)
-             (and (> (hash-table-count todo-write-place-rows) 0)
-                  (>= position todo-write-place-footer)))
-         (if (= position (point-max)) 'end t))))
-
-(defun todo-write-place--part-start (part)
-  "Return where PART, a value of `todo-write-place--part', starts, or nil."
-  (pcase part
-    ('header (point-min))
-    ('end (point-max))
-    ('t todo-write-place-footer)
-    (_ (or (and (stringp part) (todo-write-place-start part))
-           (todo-write-place--find todo-write-place-footer (point-max) 'todo-write-part
-                                   (lambda (position)
-                                     (equal part (get-text-property position
-                                                                    'todo-write-part))))))))
-
-(defun todo-write-place--find (start end property matches)
-  "Return the first position from START to END that MATCHES, a function, or nil.
-Only START is asked and where PROPERTY changes."
-  (while (and (< start end) (not (funcall matches start)))
-    (setq start (next-single-property-change start property nil end)))
-  (and (< start end) start))
-
-(defun todo-write-place--key (position)
-  "Return the key of the entry or the name of the file at POSITION, or nil."
-  (if-let* ((entry (get-text-property position 'todo-write-entry)))
-      (todo-write-story-entry-key entry)
-    (get-text-property position 'todo-write-file)))
+  "Return the place of POSITION, or nil before anything is drawn.
+It is a list (PART OFFSET KEY KEY-OFFSET): OFFSET is a cons cell (LINES .
+CHARACTERS) from the start of PART, and KEY-OFFSET from that of the entry
+or the file KEY, if POSITION is in one.  PART is `end' after the last line."
+  (let* ((last (= position (point-max)))
+         (part (get-text-property (max (point-min) (if last (1- position) position))
+                                  'todo-write-part))
+         (key (get-text-property position 'todo-write-key)))
+    (cond
+     ((null part) nil)
+     ((and last (not (eq part 'welcome)))
+      '(end (0 . 0)))
+     (t
+      (list part (todo-write-place--offset (todo-write-place-find 'todo-write-part part) position)
+            key (and key
+                     (todo-write-place--offset (todo-write-place-entry part key) position)))))))
 
 (defun todo-write-place-entry (part key)
-  "Return the position of the entry KEY of PART, or nil.
-PART is the id of a task, or (turn . N).  KEY may be the name of a file."
-  (when-let* ((start (todo-write-place--part-start part)))
-    (todo-write-place--find start (todo-write-place--part-end start) 'button
-                            (lambda (position) (equal key (todo-write-place--key position))))))
+  "Return the position of the entry or the file KEY of PART, or nil."
+  (when-let* ((start (todo-write-place-find 'todo-write-part part)))
+    (todo-write-place-find 'todo-write-key key start (todo-write-place--part-end start))))
 
 (defun todo-write-place-entries (windows)
   "Return the entries at point and at the start of WINDOWS, as (PART . KEY)."
   (cl-loop for window in windows
            nconc (cl-loop for position in (list (window-start window) (window-point window))
-                          for entry = (get-text-property position 'todo-write-entry)
-                          when entry collect (cons (todo-write-place--part position)
-                                                   (todo-write-story-entry-key entry)))))
+                          for key = (get-text-property position 'todo-write-key)
+                          when key
+                          collect (cons (get-text-property position 'todo-write-part) key))))
 
 (defun todo-write-place--part-end (start)
   "Return the end of the part that begins at START."
-  (let* ((property (seq-find (lambda (property) (get-text-property start property))
-                             '(todo-write-id todo-write-part)))
-         (part (and property (get-text-property start property)))
-         (end (if part start (point-max))))
+  (let ((part (get-text-property start 'todo-write-part))
+        (end start))
     ;; A row and what is open below it may have different strings as its id.
-    (while (and (< end (point-max)) (equal part (get-text-property end property)))
-      (setq end (next-single-property-change end property nil (point-max))))
+    (while (and (< end (point-max)) (equal part (get-text-property end 'todo-write-part)))
+      (setq end (next-single-property-change end 'todo-write-part nil (point-max))))
     end))
 
 (defun todo-write-place--offset (start position)
@@ -123,21 +87,17 @@ PART is the id of a task, or (turn . N).  KEY may be the name of a file."
   "Return the position of PLACE, or nil if what it was in is gone.
 A marker there is then at what followed."
   (pcase-let ((`(,part ,offset ,key ,key-offset) place))
-    (if (eq part 'button)
-        ;; Point must not stay below the first tasks.
-        (let ((position (min (point-max) (+ (point-min) offset))))
-          (if (eq 'todo-write-welcome (get-text-property position 'type)) position (point-min)))
-      (when-let* ((start (todo-write-place--part-start part)))
+    (if-let* ((start (if (eq part 'end) (point-max)
+                       (todo-write-place-find 'todo-write-part part))))
         (let ((at (and key (todo-write-place-entry part key))))
           (pcase-let ((`(,lines . ,characters) (if at key-offset offset)))
             (save-excursion
               (goto-char (or at start))
               (forward-line lines)
               (min (+ (point) characters) (line-end-position)
-                   (pcase part
-                     ('header (+ (point-min) todo-write-place-header-length))
-                     ((or 't 'end) (point-max))
-                     (_ (1- (todo-write-place--part-end start))))))))))))
+                   (if (eq part 'end) start (1- (todo-write-place--part-end start)))))))
+      ;; Point must not stay below the first tasks.
+      (and (eq part 'welcome) (point-min)))))
 
 ;;; Following
 
@@ -194,26 +154,15 @@ START is the current one by default."
 
 (defun todo-write-place--visible-p (window position)
   "Return non-nil if WINDOW shows the row at POSITION."
-  (let* ((start (window-start window))
-         (fold (todo-write-fold-at start))
-         (start (if fold (overlay-start fold) start)))
+  (let ((start (window-start window)))
     (and (>= position start)
-         (save-excursion
-           (goto-char position)
-           (forward-line (- 1 (window-body-height window)
-                            (todo-write-fold-unseen-lines start position)))
-           (<= (point) start)))))
+         (< (count-lines start position) (window-body-height window)))))
 
 (defun todo-write-place--start-for (window position)
   "Return a start of WINDOW that shows the row at POSITION and some rows before."
   (save-excursion
     (goto-char position)
-    (let ((rows (/ (window-body-height window) 3)))
-      (while (and (> rows 0) (= 0 (forward-line -1)))
-        (unless (invisible-p (point))
-          (cl-decf rows))))
-    (when-let* ((fold (todo-write-fold-at (point))))
-      (goto-char (overlay-start fold)))
+    (forward-line (- (/ (window-body-height window) 3)))
     ;; Near the top, show the header too.
     (if (<= (count-lines (point-min) (point)) 3) (point-min) (point))))
 

@@ -78,12 +78,6 @@ They are a list of plists: first the completed ones that the agent took
 off the list, then those of its last revision."
   (todo-write-core-call todo-write-dyn--earlier-items thread (car list) (cdr list)))
 
-(defun todo-write-plan-completed-runs (thread least most breaks)
-  "Return the MOST longest runs of at least LEAST completed items of THREAD.
-The value is a list of (FIRST-ID LAST-ID . COUNT) in list order.  A run
-has at least two items, and none whose id is in the list BREAKS."
-  (todo-write-core-call todo-write-dyn--completed-runs thread least most breaks))
-
 (defun todo-write-plan-row-work (thread &optional id)
   "Return what the row of item ID of THREAD shows of its work, or nil.
 The value is a list (ADDED REMOVED FAILED MORE REFUSED SHARERS): numbers

@@ -139,18 +139,20 @@ See `todo-write-row-make-button'."
   (apply #'todo-write-row-make-button (copy-sequence text) nil type help properties))
 
 (defvar todo-write-row-scale 1
-  "The width of a column of the buffer's font, as a multiple of the frame's.")
+  "The width of a column of the font that is drawn, as a multiple of the frame's.")
+
+(defvar todo-write-row-open nil
+  "What is open in the plan that is being drawn, a list.
+It has ids of tasks, (turn . N), keys of entries, (earlier . ID) and
+(files . ID) where all entries and files of ID are shown, and `dropped',
+`cleared' and `turns' for what is below the rows.")
 
 (defmacro todo-write-row-string (&rest body)
   "Return what BODY inserts, as a string."
   (declare (indent 0) (debug t))
-  (let ((scale (make-symbol "scale")))
-    `(let ((,scale todo-write-row-scale))
-       (with-temp-buffer
-         (unless (eql ,scale 1)
-           (setq-local todo-write-row-scale ,scale))
-         ,@body
-         (buffer-string)))))
+  `(with-temp-buffer
+     ,@body
+     (buffer-string)))
 
 ;;; Lines
 
@@ -179,8 +181,7 @@ Return the position after TEXT."
         ;; width, and keeps right-to-left text from moving the digits.  The gap ends
         ;; before the last blank, which stays in wider fonts.
         (insert (propertize (make-string (max 1 (- column used (todo-write-text-width shown))) ?\s)
-                            'display `(space :align-to ,(if (eql todo-write-row-scale 1) column
-                                                          (* column todo-write-row-scale))))
+                            'display `(space :align-to ,(* column todo-write-row-scale)))
                 " " tail))
       (when end
         (insert end)))))

@@ -377,13 +377,13 @@ else all of INPUT."
 (defconst todo-write-story--end 11
   "Columns of the duration or the lines of an entry.")
 
-(defun todo-write-story-insert (thread id width &optional open earlier cut)
+(defun todo-write-story-insert (thread id width &optional cut)
   "Insert the story of item ID of THREAD as lines of WIDTH columns.
-OPEN is a list of the keys of entries that are shown in full.  Unless
-EARLIER is non-nil, only the last `todo-write-story-limit' are shown, and
-those from the first of `todo-write-story-read' on.
+Unless the earlier entries are open, only the last `todo-write-story-limit'
+are shown, and those from the first of `todo-write-story-read' on.
 CUT non-nil means that the heading of a turn shows its line in part."
-  (let* (;; The turn that runs is drawn with each event, and may have a thousand.
+  (let* ((earlier (member (cons 'earlier id) todo-write-row-open))
+         ;; The turn that runs is drawn with each event, and may have a thousand.
          (newest (and (consp id) (not earlier) (* 4 todo-write-story-limit)))
          (entries (todo-write-story-entries thread id newest))
          (read (cl-loop for (part . key) in todo-write-story-read
@@ -407,18 +407,18 @@ CUT non-nil means that the heading of a turn shows its line in part."
                 ;; The heading shows one line.
                 ((or cut (string-search
                           "\n" (todo-write-text-trim (todo-write-story-text content nil))))))
-      (todo-write-story--insert-entries thread (list entry) width width open
+      (todo-write-story--insert-entries thread (list entry) width width
                                         (todo-write-story--date entry)))
-    (setq day (todo-write-sums-insert thread id width open))
+    (setq day (todo-write-sums-insert thread id width))
     (when (> hidden 0)
       (insert (todo-write-row-button (propertize (if newest "     Earlier"
                                                    (format "     %d earlier" hidden))
                                                  'face 'todo-write-detail)
-                                     'todo-write-earlier "RET, mouse-1: show them"
-                                     'todo-write-earlier id)
+                                     'todo-write-part "RET, mouse-1: show them"
+                                     'todo-write-toggle (cons 'earlier id))
               "\n"))
     (todo-write-story--insert-entries
-     thread shown width room open
+     thread shown width room
      ;; The heading of a turn has the date.
      (if (consp id) (and entries (todo-write-story--date (car entries))) day))))
 
@@ -431,9 +431,9 @@ CUT non-nil means that the heading of a turn shows its line in part."
   "Return the date of ENTRY."
   (format-time-string "%F" (/ (todo-write-story-entry-time entry) 1000)))
 
-(defun todo-write-story--insert-entries (thread entries width room open day)
+(defun todo-write-story--insert-entries (thread entries width room day)
   "Insert ENTRIES of THREAD as lines of WIDTH columns, with ROOM for their texts.
-OPEN is as in `todo-write-story-insert'.  DAY is the date that is above
+DAY is the date that is above
 them, nil for today."
   (dolist (entry entries)
     (let ((date (todo-write-story--date entry))
@@ -443,9 +443,9 @@ them, nil for today."
         (setq start (point)))
       (setq day date)
       (todo-write-story--insert-entry entry width room)
-      (when (member (todo-write-story-entry-key entry) open)
+      (when (member (todo-write-story-entry-key entry) todo-write-row-open)
         (if-let* ((part (todo-write-story-entry-part entry)))
-            (todo-write-sums-insert thread part width open)
+            (todo-write-sums-insert thread part width)
           (todo-write-story--insert-whole entry width (get-text-property start 'button)))))))
 
 (defun todo-write-story--reason (entry)
@@ -524,7 +524,8 @@ them, nil for today."
                                          (mapconcat (lambda (remark) (concat ", " remark))
                                                     (todo-write-effect-remarks result) "")
                                          (and reason (concat ": " reason))))
-                                'todo-write-entry entry)))
+                                'todo-write-entry entry
+                                'todo-write-key (todo-write-story-entry-key entry))))
 
 (defun todo-write-story--insert-gap (start column)
   "Insert blanks from the end of the line at START up to COLUMN, in any font."
@@ -592,7 +593,9 @@ It belongs to BUTTON, the value of that property in the line of ENTRY."
         (todo-write-detail-insert-filled line width todo-write-story--head
                                          todo-write-story--head is-code)))
     (todo-write-row-make-button start (point) 'todo-write-entry nil
-                                'todo-write-entry entry 'face 'todo-write-detail)
+                                'todo-write-entry entry
+                                'todo-write-key (todo-write-story-entry-key entry)
+                                'face 'todo-write-detail)
     ;; Pressing it is pressing the line; moving stops only there.
     (put-text-property start (point) 'button button)))
 

@@ -104,9 +104,8 @@ that of TO not within a day.  Within a minute, return one time."
 
 ;;; Lines
 
-(defun todo-write-sums-insert (thread id width &optional open)
+(defun todo-write-sums-insert (thread id width)
   "Insert what was done for item ID of THREAD in sums, filled to WIDTH.
-OPEN is a list of what is shown in full, (files . ID) for all files.
 Return the date that this shows, or nil if it shows no time."
   (let ((work (todo-write-work thread id))
         (times (and (stringp id) (todo-write-times thread id)))
@@ -115,7 +114,7 @@ Return the date that this shows, or nil if it shows no time."
      (mapcar (lambda (part) (propertize part 'face 'todo-write-detail))
              (append (ensure-list (todo-write-sums--span times)) (todo-write-sums--work work)))
      nil 5 width)
-    (todo-write-sums--insert-files (plist-get work :files) project (cons 'files id) width open)
+    (todo-write-sums--insert-files (plist-get work :files) project (cons 'files id) width)
     (when (plist-get work :moreFiles)
       (todo-write-row-insert-flow
        (list (propertize todo-write-row-more-files 'face 'todo-write-detail)) nil 5 width))
@@ -123,12 +122,12 @@ Return the date that this shows, or nil if it shows no time."
                                 '(:started :created :completed))))
       (format-time-string "%F" (/ time 1000)))))
 
-(defun todo-write-sums--insert-files (files project key width open)
+(defun todo-write-sums--insert-files (files project key width)
   "Insert FILES of PROJECT, a line each in columns, WIDTH columns wide.
-KEY names what shows all of them, if it is in OPEN."
+KEY is what opens all of them."
   (let* ((sorted (seq-sort-by (lambda (file) (+ (plist-get file :added) (plist-get file :removed)))
                               #'> files))
-         (rest (and (not (member key open))
+         (rest (and (not (member key todo-write-row-open))
                     ;; A line would take as much room as the last file.
                     (nthcdr (1+ todo-write-sums--most-files) sorted)
                     (nthcdr todo-write-sums--most-files sorted)))
@@ -159,13 +158,13 @@ KEY names what shows all of them, if it is in OPEN."
                            (and (plist-get file :byCommand)
                                 (propertize "  by command" 'face 'todo-write-detail))))
                   'todo-write-file "RET, mouse-1: visit the file; =: show its changes"
-                  'todo-write-file (plist-get file :path))
+                  'todo-write-file (plist-get file :path) 'todo-write-key (plist-get file :path))
                  "\n"))
     (when rest
       (insert (todo-write-row-button
                (propertize (format "     %s more" (todo-write-text-count (length rest) "file"))
                            'face 'todo-write-detail)
-               'todo-write-more-files "RET, mouse-1: show them" 'todo-write-more-files key)
+               'todo-write-part "RET, mouse-1: show them" 'todo-write-toggle key)
               "\n"))))
 
 (defun todo-write-sums--figures (files key sign)

@@ -5,33 +5,24 @@
 
 ;;; Commentary:
 
-;; Draws the buffer of a plan whole, and keeps point and windows at their places.  Pieces
-;; that are there already stay, with the overlays and markers of others.  A timer draws the
-;; times that run.
+;; Draws the buffer of a plan, and keeps point and windows at their places.  Lines that are
+;; there already stay, with the overlays and markers of others.  What runs is drawn again
+;; after a second.
 
 ;;; Code:
 
 (require 'todo-write)
-(require 'todo-write-children)
 (require 'todo-write-events)
-(require 'todo-write-fold)
 (require 'todo-write-page)
 (require 'todo-write-place)
 (require 'todo-write-row)
 (require 'todo-write-story)
+(require 'todo-write-turns)
 (require 'todo-write-view-rows)
 
 (defvar todo-write-flash-seconds 1.0
   "Minimum time in seconds that changed rows are highlighted; 0 for never.
 The highlight ends when the times are updated next.")
-
-(defcustom todo-write-view-fold-completed 'auto
-  "When successive completed tasks collapse to a count."
-  :type '(choice (const :tag "If the list is longer than its window" auto)
-                 (const :tag "Always" t)
-                 (const :tag "Never" nil))
-  :group 'todo-write-view
-  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-view-follow t
   "Non-nil means that windows follow the current task until you move or scroll."
@@ -39,53 +30,73 @@ The highlight ends when the times are updated next.")
   :group 'todo-write-view
   :package-version '(todo-write . "0.2.0"))
 
-;;; The whole buffer
+;;; Text
 
 (defvar-local todo-write-view-draw--pieces nil
-  "What the buffer shows, as from `todo-write-view-rows-read', or nil for nothing.")
+  "What the buffer shows, a list of (PART . TEXT), or nil for nothing.")
+
+(defun todo-write-view-draw--pieces-of (text)
+  "Return TEXT as a list of (PART . TEXT), by its property `todo-write-part'."
+  (let ((start 0) pieces)
+    (while (< start (length text))
+      (let ((end (next-single-property-change start 'todo-write-part text (length text)))
+            (part (get-text-property start 'todo-write-part text)))
+        ;; A row and what is open below it may have different strings as its id.
+        (while (and (< end (length text))
+                    (equal part (get-text-property end 'todo-write-part text)))
+          (setq end (next-single-property-change end 'todo-write-part text (length text))))
+        (push (cons part (substring text start end)) pieces)
+        (setq start end)))
+    (nreverse pieces)))
+
+(defun todo-write-view-draw--show (text)
+  "Let the buffer show TEXT; the same lines stay where they are."
+  (let* ((old todo-write-view-draw--pieces)
+         (new (todo-write-view-draw--pieces-of text))
+         (shown new))
+    ;; If something signals, the whole text is drawn next time.
+    (setq todo-write-view-draw--pieces nil)
+    (unless old
+      (erase-buffer))
+    (goto-char (point-min))
+    (while (or new old)
+      (pcase-let ((`(,part . ,text) (car new))
+                  (`(,old-part . ,old-text) (car old)))
+        (cond ((and new old (equal part old-part))
+               (todo-write-view-draw--replace old-text text)
+               (pop old)
+               (pop new))
+              ((and old (not (assoc old-part new)))
+               (delete-char (length old-text))
+               (pop old))
+              (t (insert text)
+                 (pop new)))))
+    (setq todo-write-view-draw--pieces shown)))
+
+(defun todo-write-view-draw--replace (old new)
+  "Replace OLD, the text after point, by NEW, and move behind it.
+The lines with which both begin or end stay."
+  (let ((olds (split-string old "^" t))
+        (news (split-string new "^" t))
+        (behind 0))
+    (cl-flet ((count-same ()
+                (let ((count 0))
+                  (while (and olds news (equal-including-properties (car olds) (car news)))
+                    (cl-incf count (length (pop olds)))
+                    (pop news))
+                  (setq olds (nreverse olds) news (nreverse news))
+                  count)))
+      (forward-char (count-same))
+      (setq behind (count-same)))
+    ;; In this order, markers at the end of the old text stay there.
+    (apply #'insert news)
+    (delete-char (apply #'+ (mapcar #'length olds)))
+    (forward-char behind)))
+
+;;; Flashes
 
 (defvar-local todo-write-view-draw--flashes nil
   "The rows that flash, as (END . IDS): until END, in seconds since the epoch.")
-
-(defun todo-write-view-draw--draw ()
-  "Draw the whole buffer from the store."
-  (todo-write-view-rows-set-scale)
-  (todo-write-page-drawn)
-  (let ((before (plist-get todo-write-view-rows-summary :revision))
-        (old todo-write-view-draw--pieces)
-        (new (todo-write-view-rows-read)))
-    (setq todo-write-view-draw--pieces nil)
-    (todo-write-view-draw--show new old)
-    (setq todo-write-view-draw--pieces new)
-    (todo-write-view-draw--flash (and old before))))
-
-(defun todo-write-view-draw--show (new old)
-  "Draw NEW in place of OLD, both pieces; the same text stays where it is."
-  (unless old
-    (erase-buffer))
-  (goto-char (point-min))
-  (clrhash todo-write-place-rows)
-  (while (or new old)
-    (pcase-let* ((start (point))
-                 (`(,id . ,text) (car new))
-                 (`(,old-id . ,old-text) (car old))
-                 (again (equal id old-id)))
-      (if (not (or again (null old) (assoc old-id new)))
-          (progn (delete-char (length old-text))
-                 (pop old))
-        (if (and again (or (eq text old-text) (equal-including-properties text old-text)))
-            (forward-char (length text))
-          ;; In this order, markers at the end of the old text stay there.
-          (insert text)
-          (when again
-            (delete-char (length old-text))))
-        (pcase id
-          ('header (setq todo-write-place-header-length (1- (length text))))
-          ('footer (setq todo-write-place-footer start))
-          ((pred stringp) (puthash id start todo-write-place-rows)))
-        (pop new)
-        (when again
-          (pop old))))))
 
 (defun todo-write-view-draw--flash (before)
   "Highlight for a moment the rows that changed since the revision BEFORE, or nil."
@@ -106,33 +117,32 @@ The highlight ends when the times are updated next.")
           (overlay-put overlay 'face 'todo-write-flash)
           (overlay-put overlay 'todo-write-flash t))))))
 
-;;; Folds
+;;; The turn that runs
 
-(defun todo-write-view-draw--update-folds (windows)
-  "Update the folds for WINDOWS."
-  (todo-write-fold-update
-   (and todo-write-view-thread
-        (todo-write-fold-wanted-p
-         todo-write-view-fold-completed
-         (+ 2 (or (plist-get todo-write-view-rows-summary :total) 0)) windows)
-        (cl-loop with breaks =
-                 ;; Open rows, rows with a subagent's list, and rows after a ghost.
-                 (seq-filter #'stringp
-                             (append todo-write-view-rows-open
-                                     (mapcar #'car todo-write-view-rows-children)
-                                     (cl-loop for (id next) on (hash-table-keys
-                                                                todo-write-place-rows)
-                                              when (member id todo-write-view-rows-ghosts)
-                                              collect next)))
-                 for (first last . count)
-                 in (todo-write-plan-completed-runs todo-write-view-thread
-                                                    todo-write-fold-least todo-write-fold-most
-                                                    breaks)
-                 for start = (todo-write-place-start first)
-                 for end = (todo-write-place-start last)
-                 ;; If an event function wrote meanwhile, the store is newer than the rows.
-                 when (and start end (< start end))
-                 collect `(,start ,end . ,(1- count))))))
+(defvar-local todo-write-view-draw-ran nil
+  "The number of the turn that was drawn last as running, or nil.")
+
+(defun todo-write-view-draw--running (windows)
+  "Return the number of the turn in which the agent works, or nil.
+Open one that begins, and close one that ended, unless the user reads it
+in one of WINDOWS, or opened something in it."
+  (let ((running (and todo-write-view-thread
+                      (memq (car (todo-write-activity todo-write-view-thread)) '(working waiting))
+                      (car (todo-write-turns-headings todo-write-view-thread 0))))
+        (ran (and todo-write-view-draw-ran (cons 'turn todo-write-view-draw-ran))))
+    (unless (eql running todo-write-view-draw-ran)
+      (unless (or (seq-some (lambda (window)
+                              (equal ran (get-text-property (window-point window)
+                                                            'todo-write-part)))
+                            windows)
+                  (seq-some (lambda (open) (or (and (consp open) (equal ran (cdr open)))
+                                               (todo-write-place-entry ran open)))
+                            todo-write-view-rows-open))
+        (setq todo-write-view-rows-open (remove ran todo-write-view-rows-open)))
+      (when running
+        (cl-pushnew (cons 'turn running) todo-write-view-rows-open :test #'equal))
+      (setq todo-write-view-draw-ran running))
+    running))
 
 ;;; Staying and following
 
@@ -154,15 +164,20 @@ Windows that follow the task in progress go to it."
              (following (and todo-write-view-follow
                              (seq-filter #'todo-write-place-following-p windows)))
              (todo-write-story-read (todo-write-place-entries windows))
-             (todo-write-view-rows-in-use (todo-write-view-draw--in-use-p windows))
+             (todo-write-row-scale (todo-write-page-scale))
              (inhibit-read-only t)
              ;; A row that is half drawn cannot be redrawn.
              (inhibit-quit t)
              (inhibit-modification-hooks t))
-        (todo-write-page-keep #'todo-write-place-at #'todo-write-place-position
-                              (lambda ()
-                                (todo-write-view-draw--draw)
-                                (todo-write-view-draw--update-folds windows)))
+        (todo-write-page-drawn)
+        (todo-write-page-keep
+         #'todo-write-place-at #'todo-write-place-position
+         (lambda ()
+           (let ((before (and todo-write-view-draw--pieces
+                              (plist-get todo-write-view-rows-summary :revision))))
+             (todo-write-view-draw--show
+              (todo-write-view-rows-text windows (todo-write-view-draw--running windows)))
+             (todo-write-view-draw--flash before))))
         (restore-buffer-modified-p nil)
         (dolist (window windows)
           (if (memq window following)
@@ -175,23 +190,22 @@ Windows that follow the task in progress go to it."
               (and todo-write-view-thread (todo-write-activity todo-write-view-thread)))
       (todo-write-later (current-buffer) 1))))
 
-(defun todo-write-view-draw--in-use-p (windows)
-  "Return non-nil if the user reads the turn that ran in one of WINDOWS.
-Then point is in it, or something in it was opened."
-  (when-let* ((ran (and todo-write-view-rows-ran (cons 'turn todo-write-view-rows-ran))))
-    (or (seq-some (lambda (window)
-                    (equal ran (get-text-property (window-point window) 'todo-write-part)))
-                  windows)
-        (member ran todo-write-view-rows-earlier)
-        (member (cons 'files ran) todo-write-view-rows-whole)
-        (seq-some (lambda (key) (todo-write-place-entry ran key))
-                  todo-write-view-rows-whole))))
-
-;;; Buffers
+(defun todo-write-view-draw-show-thread (thread)
+  "Draw THREAD, a key or nil, in this buffer in place of another one."
+  (setq todo-write-view-thread thread
+        todo-write-view-rows-fold 'option
+        todo-write-view-rows-open nil
+        todo-write-view-draw-ran nil
+        ;; Rows of another plan do not flash.
+        todo-write-view-rows-summary nil
+        todo-write-view-draw--flashes nil)
+  (todo-write-view-draw-all))
 
 (defun todo-write-view-draw-live-buffers ()
   "Return the buffers that show plans."
-  (seq-filter (lambda (buffer) (buffer-local-value 'todo-write-place-rows buffer))
+  (seq-filter (lambda (buffer)
+                (eq #'todo-write-view-draw-all
+                    (buffer-local-value 'todo-write-events-draw buffer)))
               (buffer-list)))
 
 (provide 'todo-write-view-draw)

@@ -15,9 +15,9 @@
 (require 'todo-write-children)
 (require 'todo-write-commands)
 (require 'todo-write-detail)
-(require 'todo-write-fold)
 (require 'todo-write-footer)
 (require 'todo-write-here)
+(require 'todo-write-menu)
 (require 'todo-write-page)
 (require 'todo-write-place)
 (require 'todo-write-row)
@@ -49,18 +49,22 @@ in the list of a subagent, whose lines have the id of the task above."
   (let ((id (get-text-property (point) 'todo-write-id)))
     (cond ((not (derived-mode-p 'todo-write-view-mode))
            (user-error "This works in the buffer that `todo-write-show' shows"))
+          ((todo-write-view-move-on-fold-p)
+           (user-error "RET unfolds these tasks first"))
           ((null id)
-           (user-error (if (> (hash-table-count todo-write-place-rows) 0)
-                           "No task here; n and p move between tasks"
-                         "The list is empty; + adds a task")))
-          ((member id todo-write-view-rows-ghosts)
+           (user-error (if (memq (plist-get todo-write-view-rows-summary :state) '(nil empty))
+                           "The list is empty; + adds a task"
+                         "No task here; n and p move between tasks")))
+          ((get-text-property (point) 'todo-write-dropped)
            (user-error "This task was %s; R brings it back"
                        (todo-write-detail-departure todo-write-view-thread id)))
-          ((todo-write-fold-at (point))
-           (user-error "RET unfolds these tasks first"))
           ((get-text-property (point) 'todo-write-subagent)
            (user-error "This is a subagent's list; RET on its title shows it"))
           (t id))))
+
+(defun todo-write-view-move-on-fold-p ()
+  "Return non-nil if point is on the line of folded tasks."
+  (eq 'fold (car-safe (get-text-property (point) 'todo-write-part))))
 
 (defun todo-write-view-move-on-row-p (position)
   "Return non-nil if POSITION is on the line of a task, not on what is below it."
@@ -75,39 +79,45 @@ in the list of a subagent, whose lines have the id of the task above."
     (goto-char start)))
 
 (defun todo-write-view-move-goto-any (id)
-  "Move point to the task ID, which may have left the list.
-Unfold it, and widen if it is outside the narrowed region.  Return nil if
-the plan does not show it."
+  "Move point to the task ID, which may be folded or have left the list.
+Open what it is in, and widen if it is outside the narrowed region.  Return
+nil if the plan does not show it."
   (when-let* ((id id)
               (position (save-restriction
                           (widen)
-                          (or (todo-write-view-move-goto id) (todo-write-view-move--goto-former id)))))
+                          (or (todo-write-place-start id)
+                              (todo-write-view-move--former id)))))
     (unless (and (<= (point-min) position) (< position (point-max)))
       (widen))
-    (goto-char position)
-    (todo-write-view-move-unfold-here)
-    position))
+    (goto-char position)))
 
-(defun todo-write-view-move--goto-former (id)
-  "Move point to the line of the task ID, which left the list.
-Open what it is in.  Return nil if there is no such task."
-  (let* ((is-its (lambda (item) (equal id (plist-get item :id))))
-         (dropped (seq-some is-its (todo-write-view-rows-dropped-before)))
-         (listed (or dropped (seq-some is-its todo-write-view-rows-cleared)))
-         (turn (unless listed (todo-write-view-move--turn-of id))))
-    (when (or listed turn)
-      (todo-write-view-move--open (cond (turn (cons 'turn turn)) (dropped 'dropped) (t 'cleared)))
-      (todo-write-view-draw-all)
-      ;; In a turn, how it ended comes last.
-      (goto-char (point-max))
-      (when-let* ((match (if turn
-                             (text-property-search-backward
-                              'todo-write-entry id
-                              (lambda (id entry)
-                                (and entry (equal id (car (todo-write-story-entry-part entry))))))
-                           (text-property-search-backward
-                            (if dropped 'todo-write-dropped 'todo-write-toggle) id #'equal))))
-        (goto-char (prop-match-beginning match))))))
+(defun todo-write-view-move--former (id)
+  "Show the task ID, which has no row, and return the position of its line.
+Return nil if there is no such task."
+  (let* ((thread todo-write-view-thread)
+         (is-its (lambda (item) (equal id (plist-get item :id))))
+         (turn (cons 'turn (todo-write-view-move--turn-of id))))
+    (cond ((todo-write-item thread id)
+           (setq todo-write-view-rows-fold nil)
+           (todo-write-view-draw-all)
+           (todo-write-place-start id))
+          ((seq-some is-its (todo-write-items-dropped thread))
+           (todo-write-view-move--open 'dropped)
+           (todo-write-place-find 'todo-write-dropped id))
+          ((seq-some is-its (todo-write-plan-items-cleared thread))
+           (todo-write-view-move--open 'cleared)
+           (todo-write-place-find 'todo-write-part id))
+          ((cdr turn)
+           (todo-write-view-move--open turn)
+           (save-excursion
+             ;; How it ended comes last.
+             (goto-char (point-max))
+             (when-let* ((match (text-property-search-backward
+                                 'todo-write-entry id
+                                 (lambda (id entry)
+                                   (and entry
+                                        (equal id (car (todo-write-story-entry-part entry))))))))
+               (prop-match-beginning match)))))))
 
 (defun todo-write-view-move--turn-of (id)
   "Return the number of the newest turn that shows the task ID, or nil."
@@ -120,34 +130,29 @@ Open what it is in.  Return nil if there is no such task."
                 turn))
             (reverse (todo-write-item-changes todo-write-view-thread id))))
 
-(defun todo-write-view-move--open (part)
-  "Show what is in PART, an id or a symbol as in `todo-write-view-rows-open'."
-  (cl-pushnew part todo-write-view-rows-open :test #'equal)
-  (when (eq 'turn (car-safe part))
-    (setq todo-write-view-rows-open (remove (cons 'shut (cdr part)) todo-write-view-rows-open))
-    (when (<= (cdr part) (- (or (car todo-write-view-rows-turns) 0) todo-write-footer-turns))
-      (cl-pushnew 'turns todo-write-view-rows-open))))
+(defun todo-write-view-move--open (&rest parts)
+  "Show what is in PARTS, elements of `todo-write-view-rows-open'."
+  (dolist (part parts)
+    (cl-pushnew part todo-write-view-rows-open :test #'equal)
+    (when (and (eq 'turn (car-safe part))
+               (<= (cdr part) (- (car (todo-write-turns-headings todo-write-view-thread 0))
+                                 todo-write-footer-turns)))
+      (cl-pushnew 'turns todo-write-view-rows-open)))
+  (todo-write-view-draw-all))
 
 (defun todo-write-view-move-goto-entry (part key)
   "Show the entry KEY of the story of PART in full, and move point to it.
 PART is the id of a task, or (turn . N).  Return nil if it is not shown."
-  (todo-write-view-move--open part)
-  (cl-pushnew part todo-write-view-rows-earlier :test #'equal)
-  (cl-pushnew key todo-write-view-rows-whole :test #'equal)
-  (todo-write-view-draw-all)
+  (todo-write-view-move--open part (cons 'earlier part) key)
   (when-let* ((start (todo-write-place-entry part key)))
     (goto-char start)))
 
 (defun todo-write-view-move-goto-turn (number)
   "Open the turn NUMBER and move point to its heading; return nil if it has none."
-  (todo-write-view-move--open (cons 'turn number))
-  (todo-write-view-draw-all)
-  (goto-char (point-max))
-  (when-let* ((match (text-property-search-backward 'todo-write-part (cons 'turn number)
-                                                    #'equal)))
-    (goto-char (prop-match-beginning match))
-    (forward-line 0)
-    (point)))
+  (let ((turn (cons 'turn number)))
+    (todo-write-view-move--open turn)
+    (when-let* ((start (todo-write-place-find 'todo-write-part turn)))
+      (goto-char start))))
 
 (defun todo-write-view-to-current ()
   "Move to the task in progress and follow it from now on."
@@ -207,7 +212,7 @@ says that it cost."
   'action #'todo-write-view-move--toggle-row)
 
 (define-button-type 'todo-write-fold :supertype 'todo-write-button
-  'mouse-face 'highlight 'action (lambda (_) (todo-write-view-toggle-fold)))
+  'action (lambda (_) (todo-write-view-toggle-fold)))
 
 (define-button-type 'todo-write-child :supertype 'todo-write-button
   'action (lambda (button) (todo-write-show (button-get button 'todo-write-child))))
@@ -226,20 +231,9 @@ says that it cost."
                 (todo-write-view-move--toggle-entry button))))
   'todo-write-fold #'todo-write-view-move--toggle-entry)
 
-(define-button-type 'todo-write-earlier :supertype 'todo-write-button
-  'action (lambda (button)
-            (todo-write-view-move--toggle-in 'todo-write-view-rows-earlier
-                                             (button-get button 'todo-write-earlier))))
-
-(define-button-type 'todo-write-more-files :supertype 'todo-write-button
-  'action (lambda (button)
-            (todo-write-view-move--toggle-in 'todo-write-view-rows-whole
-                                             (button-get button 'todo-write-more-files))))
-
 (define-button-type 'todo-write-part :supertype 'todo-write-button
   'action (lambda (button)
-            (todo-write-view-move--toggle-in 'todo-write-view-rows-open
-                                             (button-get button 'todo-write-toggle))))
+            (todo-write-view-move--toggle-in (button-get button 'todo-write-toggle))))
 
 (define-button-type 'todo-write-dropped :supertype 'todo-write-button
   'action (lambda (_) (user-error "R brings this task back")))
@@ -272,37 +266,37 @@ PROPERTY has what that does if the button has it."
   "Open or close the story of the task of BUTTON.
 Below the rows, move to the heading of the story, and close that."
   (if-let* ((id (button-get button 'todo-write-id)))
-      (todo-write-view-move--toggle-in 'todo-write-view-rows-open id)
-    (goto-char (previous-single-property-change (1+ (button-start button)) 'todo-write-part
-                                                nil (point-min)))
+      (todo-write-view-move--toggle-in id)
+    (goto-char (todo-write-place-find 'todo-write-part (button-get button 'todo-write-part)))
     (push-button (point))))
 
 (defun todo-write-view-move--toggle-entry (button)
   "Show the entry of BUTTON in full, or as a line."
-  (todo-write-view-move--toggle-in 'todo-write-view-rows-whole
-                                   (todo-write-story-entry-key (button-get button 'todo-write-entry))))
+  (todo-write-view-move--toggle-in (button-get button 'todo-write-key)))
 
-(defun todo-write-view-move--toggle-in (variable element)
-  "Add ELEMENT to the list in VARIABLE, or remove it, and draw the plan."
-  (set variable (if (member element (symbol-value variable))
-                    (remove element (symbol-value variable))
-                  (cons element (symbol-value variable))))
+(defun todo-write-view-move--toggle-in (element)
+  "Open ELEMENT of `todo-write-view-rows-open', or close it, and draw the plan."
+  (setq todo-write-view-rows-open (if (member element todo-write-view-rows-open)
+                                      (remove element todo-write-view-rows-open)
+                                    (cons element todo-write-view-rows-open)))
   ;; The user reads there now.
   (unless (todo-write-place-on-title-p (selected-window) (todo-write-view-rows-current-id))
     (todo-write-place-stay (selected-window)))
   (todo-write-view-draw-all))
 
 (defun todo-write-view-move--toggle-all ()
-  "Open the details of all rows and all below them, or close all if any is open."
+  "Open the details of all rows and all below them, or close all if any is open.
+The turn that runs is open by itself."
   (todo-write-menu-require 'todo-write-view-mode)
-  (setq todo-write-view-rows-open
-        (unless todo-write-view-rows-open
-          (append (hash-table-keys todo-write-place-rows)
-                  (and (todo-write-view-rows-dropped-before) '(dropped))
-                  (and todo-write-view-rows-cleared '(cleared))
-                  (mapcar (lambda (heading) (cons 'turn (plist-get heading :turn)))
-                          (cdr todo-write-view-rows-turns))))
-        todo-write-view-rows-whole nil)
+  (let ((thread todo-write-view-thread))
+    (setq todo-write-view-rows-open
+          (unless (seq-difference todo-write-view-rows-open
+                                  (list (cons 'turn todo-write-view-draw-ran)))
+            (append (mapcar (lambda (item) (plist-get item :id)) (todo-write-items thread))
+                    (and (todo-write-items-dropped thread) '(dropped))
+                    (and (todo-write-plan-items-cleared thread) '(cleared))
+                    (mapcar (lambda (heading) (cons 'turn (plist-get heading :turn)))
+                            (todo-write-footer-headings thread))))))
   (todo-write-view-draw-all))
 
 (defun todo-write-view-toggle-fold ()
@@ -310,39 +304,36 @@ Below the rows, move to the heading of the story, and close that."
 See `todo-write-view-fold-completed'."
   (interactive nil todo-write-view-mode)
   (todo-write-menu-require 'todo-write-view-mode)
-  (setq todo-write-fold-choice (not todo-write-fold-overlays))
-  (todo-write-view-draw-all)
-  (unless (or todo-write-fold-overlays (not todo-write-fold-choice))
-    (message "No %d successive tasks are completed" todo-write-fold-least)))
-
-(defun todo-write-view-move-unfold-here ()
-  "Show the completed tasks if point is on a folded one."
-  (when (todo-write-fold-at (point))
-    (setq todo-write-fold-choice nil)
-    (todo-write-fold-clear)))
+  (cl-flet ((folded-p () (text-property-any (point-min) (point-max) 'category
+                                            (button-category-symbol 'todo-write-fold))))
+    (setq todo-write-view-rows-fold (not (folded-p)))
+    (todo-write-view-draw-all)
+    (when (and todo-write-view-rows-fold (not (folded-p)))
+      (message "No %d successive tasks are completed" todo-write-view-rows-fold-least))))
 
 (defun todo-write-view-move-open-found ()
   "If Isearch ends at a match in text that was cut, open what shows all of it."
   (when-let* ((other (and (not isearch-mode-end-hook-quit) isearch-other-end))
-              (cut (text-property-any (min (point) other) (max (point) other) 'todo-write-ellipsis t))
-              (button (button-at cut)))
-    (pcase (button-type button)
-      ('todo-write-entry
-       (unless (member (todo-write-story-entry-key (button-get button 'todo-write-entry))
-                       todo-write-view-rows-whole)
-         (todo-write-view-move--toggle-entry button)))
-      ((or 'todo-write-task 'todo-write-part)
-       (unless (member (or (button-get button 'todo-write-id)
-                           (button-get button 'todo-write-toggle))
-                       todo-write-view-rows-open)
-         (funcall (button-get button 'action) button))))))
+              (cut (text-property-any (min (point) other) (max (point) other)
+                                      'todo-write-ellipsis t))
+              (button (button-at cut))
+              (element (pcase (button-type button)
+                         ('todo-write-entry (button-get button 'todo-write-key))
+                         ('todo-write-task (button-get button 'todo-write-id))
+                         ('todo-write-part (button-get button 'todo-write-toggle))))
+              ((not (member element todo-write-view-rows-open))))
+    (todo-write-view-move--toggle-in element)))
 
 (defun todo-write-view-move-imenu-index ()
   "Return the tasks for imenu."
   (when todo-write-view-thread
     (seq-map (lambda (item)
-               (cons (todo-write-text-plain (plist-get item :content))
-                     (todo-write-place-start (plist-get item :id))))
+               (let ((id (plist-get item :id)))
+                 (cons (todo-write-text-plain (plist-get item :content))
+                       (or (todo-write-place-start id)
+                           ;; A folded task has no position yet.
+                           (list (point-min)
+                                 (lambda (&rest _) (todo-write-view-move-goto-any id)))))))
              (todo-write-items todo-write-view-thread))))
 
 (provide 'todo-write-view-move)

@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; The state of a plan's buffer, and the pieces of its text: the header, a row for each task,
-;; what is below a row, and what is below the rows.
+;; The state of a plan's buffer, and its text: the header, a row for each task with what is
+;; open below it, and what is below the rows.
 
 ;;; Code:
 
@@ -17,70 +17,37 @@
 (require 'todo-write-hands)
 (require 'todo-write-json)
 (require 'todo-write-page)
-(require 'todo-write-place)
 (require 'todo-write-machines)
 (require 'todo-write-row)
 (require 'todo-write-story)
 (require 'todo-write-text)
-(require 'todo-write-turns)
 (require 'todo-write-welcome)
+
+(defcustom todo-write-view-fold-completed 'auto
+  "When successive completed tasks collapse to a count."
+  :type '(choice (const :tag "If the list is longer than its window" auto)
+                 (const :tag "Always" t)
+                 (const :tag "Never" nil))
+  :group 'todo-write-view
+  :package-version '(todo-write . "0.2.0"))
+
+(defface todo-write-fold '((t :inherit todo-write-completed :slant italic))
+  "Face of the line that replaces folded tasks."
+  :group 'todo-write-faces)
 
 ;;; State
 
 (defvar-local todo-write-view-rows-open nil
-  "Ids of the rows that show their detail, and what is open below the rows.
-See `todo-write-footer'.")
+  "What is open in this buffer, a list as `todo-write-row-open'.")
 
-(defvar-local todo-write-view-rows-whole nil
-  "Keys of the entries that are shown in full.")
-
-(defvar-local todo-write-view-rows-earlier nil
-  "Ids of the rows that show their earlier entries, too.")
-
-(defvar-local todo-write-view-rows-ran nil
-  "The number of the turn that was drawn last as running, or nil.")
-
-(defvar todo-write-view-rows-in-use nil
-  "While a plan is drawn, non-nil if the user reads the turn that ran.")
-
-(defvar-local todo-write-view-rows-ghosts nil
-  "Ids of dropped tasks, whose rows the next change removes.")
-
-(defvar-local todo-write-view-rows--removed nil
-  "The changes of a revision that removed tasks, after (THREAD . REVISION).")
-
-(defvar-local todo-write-view-rows-dropped nil
-  "The tasks that the agent dropped; see `todo-write-items-dropped'.")
-
-(defvar-local todo-write-view-rows-cleared nil
-  "The completed tasks that left the list; see `todo-write-plan-items-cleared'.")
-
-(defvar-local todo-write-view-rows-turns nil
-  "The turns that the plan shows; see `todo-write-footer-headings'.")
-
-(defvar-local todo-write-view-rows--work nil
-  "What the header shows of the work; see `todo-write-plan-header-work'.")
-
-(defvar-local todo-write-view-rows-unseen nil
-  "What was not reviewed; see `todo-write-plan-unseen'.")
-
-(defvar-local todo-write-view-rows--row-work nil
-  "What the rows show of the work of their tasks.
-It is a list like that of `todo-write-plan-row-work', and then of (ID) for
-what was not reviewed.")
-
-(defvar-local todo-write-view-rows--message nil
-  "The newest thing that the agent said, a string, or nil.")
-
-(defvar-local todo-write-view-rows-host nil
-  "Text that names the machine of the agent, or nil for this one.")
-
-(defvar-local todo-write-view-rows-children nil
-  "Alist of item ids and the keys of their subagents' threads.
-The id nil has the threads without a row in this buffer.")
+(defvar-local todo-write-view-rows-fold 'option
+  "Whether to fold in this buffer: t, nil, or `option' to use the option.")
 
 (defvar-local todo-write-view-rows-summary nil
   "The `todo-write-summary' of the thread when the buffer was last drawn.")
+
+(defvar-local todo-write-view-rows--texts nil
+  "Hash table of the texts of rows and what they were made of.")
 
 (defun todo-write-view-rows-paused-p ()
   "Return non-nil if the thread was paused when last drawn."
@@ -90,182 +57,246 @@ The id nil has the threads without a row in this buffer.")
   "Return the id of the task that was in progress when last drawn, or nil."
   (plist-get (plist-get todo-write-view-rows-summary :current) :id))
 
-(defun todo-write-view-rows-set-scale ()
-  "Set `todo-write-row-scale' for the font of the buffer."
-  (let ((window (and face-remapping-alist (get-buffer-window nil t))))
-    (setq-local todo-write-row-scale
-                (if (and window (display-graphic-p (window-frame window)))
-                    (/ (float (window-font-width window))
-                       (frame-char-width (window-frame window)))
-                  1))))
-
-;;; Pieces
-
-(defvar-local todo-write-view-rows--texts nil
-  "Hash table of the texts of rows and what they were made of.")
-
 (defun todo-write-view-rows-forget-texts ()
   "Make all texts of rows again, as when shapes may look different."
   (setq todo-write-view-rows--texts nil))
 
-(defun todo-write-view-rows-read ()
-  "Read from the store what the buffer shows, and return it as pieces.
-They are a list of (ID . TEXT), where ID is that of a task for its row, a
-list of it for what is below the row, `header' or `footer'."
-  (let* ((thread todo-write-view-thread)
-         (summary (and thread (todo-write-summary thread))))
-    (setq todo-write-view-rows-summary summary
-          todo-write-view-rows-children (and thread (todo-write-children-by-item thread)))
-    (todo-write-view-rows--read-work)
-    (todo-write-view-rows--read-lists)
-    (let* ((items (and thread (todo-write-items thread)))
-           (texts (make-hash-table :test #'equal))
-           (rows (mapcan (lambda (item) (todo-write-view-rows--row item items texts))
-                         (todo-write-view-rows--with-ghosts items))))
-      (setq todo-write-view-rows--texts texts)
-      `((header . ,(todo-write-view-rows--header))
-        ,@rows
-        (footer . ,(todo-write-view-rows--footer))))))
+;;; Rows
 
-(defun todo-write-view-rows--with-ghosts (items)
-  "Return ITEMS and, where they were, the unfinished tasks that were dropped last.
-Tasks that were completed or that the agent cancelled leave no ghost."
-  (let ((rows (append items nil))
-        (gone 0))
-    (setq todo-write-view-rows-ghosts nil)
-    (dolist (change (todo-write-view-rows--removed))
-      (let ((item (plist-get change :previousItem)))
-        (if (or (plist-get change :cancelled) (equal (plist-get item :status) "completed"))
-            (cl-incf gone)
-          (push (plist-get item :id) todo-write-view-rows-ghosts)
-          (push item (nthcdr (min (length rows) (- (plist-get change :previousPosition) gone))
-                             rows)))))
-    rows))
+(defun todo-write-view-rows-text (windows running)
+  "Return the text of this buffer for WINDOWS, as the store has the plan now.
+RUNNING is the number of the turn in which the agent works, or nil.  Each
+line has the property `todo-write-part'; see todo-write-place.el."
+  (let ((thread todo-write-view-thread)
+        (todo-write-row-open todo-write-view-rows-open)
+        (width todo-write-page-width)
+        (beside-efrit (equal "*todo-write*" (buffer-name))))
+    (cl-flet ((ask (function &rest args) (and thread (apply function thread args)))
+              (add (part function &rest args)
+                (let ((start (point)))
+                  (apply function args)
+                  (put-text-property start (point) 'todo-write-part part))))
+      (let* ((summary (setq todo-write-view-rows-summary (ask #'todo-write-summary)))
+             (state (and (< 0 (or (plist-get summary :revision) 0)) (plist-get summary :state)))
+             (work (ask #'todo-write-plan-header-work))
+             (unseen (ask #'todo-write-plan-unseen))
+             (children (ask #'todo-write-children-by-item))
+             (headings (ask #'todo-write-footer-headings))
+             (tasks (ask #'todo-write-view-rows--tasks summary))
+             (folds (todo-write-view-rows--folds tasks children windows))
+             (rows (todo-write-view-rows--rows tasks (plist-get unseen :items))))
+        (setq mode-line-process (and (not (memq (plist-get summary :state) '(nil empty)))
+                                     (list " " (todo-write-row-count summary))))
+        (todo-write-row-string
+          (add 'header #'todo-write-view-rows--insert-header
+               thread summary work unseen width beside-efrit)
+          (pcase-dolist (`(,item . ,row) rows)
+            (let ((id (plist-get item :id)))
+              (pcase (cdr (assoc id folds))
+                ('nil (insert row)
+                      (add id #'todo-write-view-rows--insert-below
+                           thread item width (cdr (assoc id children))))
+                ('folded)
+                (count (add (list 'fold id) #'todo-write-view-rows--insert-fold count)))))
+          (pcase state
+            ('nil (add 'welcome #'todo-write-view-rows--insert-planless
+                       thread headings work width))
+            ('empty (insert (propertize " The list is empty.\n" 'face 'todo-write-detail))))
+          (todo-write-children-insert (cdr (assoc nil children)) width)
+          (when thread
+            (todo-write-footer-insert thread headings (mapcar #'cdr tasks) running
+                                      (plist-get unseen :turns) width))
+          (font-lock-fillin-text-property (point-min) (point-max) 'todo-write-part 'footer))))))
 
-(defun todo-write-view-rows--removed ()
-  "Return the changes of the newest revision that removed tasks, in list order."
-  (let* ((thread todo-write-view-thread)
-         (revision (or (plist-get todo-write-view-rows-summary :revision) 0))
-         (key (cons thread revision)))
+(defvar-local todo-write-view-rows--removed nil
+  "The changes of a revision that removed tasks, after (THREAD . REVISION).")
+
+(defun todo-write-view-rows--tasks (thread summary)
+  "Return the tasks of THREAD with SUMMARY, a list of (KIND . ITEM).
+Those that were dropped last are among them, where they were, until the
+next change.  Tasks that were completed or that the agent cancelled leave
+no such row."
+  (let* ((paused (eq (plist-get summary :state) 'paused))
+         (tasks (mapcar (lambda (item) (cons (todo-write-row-kind item paused) item))
+                        (todo-write-items thread)))
+         (revision (or (plist-get summary :revision) 0))
+         (gone 0))
     (when (> revision 1)
       ;; That may read a file.
-      (unless (equal key (car todo-write-view-rows--removed))
+      (unless (equal (cons thread revision) (car todo-write-view-rows--removed))
         (setq todo-write-view-rows--removed
-              (cons key
+              (cons (cons thread revision)
                     (seq-sort-by
                      (lambda (change) (plist-get change :previousPosition)) #'<
-                     (seq-filter (lambda (change) (equal (plist-get change :type) "removed"))
-                                 (plist-get (todo-write-changes-between
-                                             thread (1- revision) revision)
-                                            :changes))))))
-      (cdr todo-write-view-rows--removed))))
+                     (append (plist-get (todo-write-changes-between
+                                         thread (1- revision) revision)
+                                        :removed)
+                             nil)))))
+      (dolist (change (cdr todo-write-view-rows--removed))
+        (let ((item (plist-get change :previousItem)))
+          (if (or (plist-get change :cancelled) (equal (plist-get item :status) "completed"))
+              (cl-incf gone)
+            (push (cons 'removed item)
+                  (nthcdr (min (length tasks) (- (plist-get change :previousPosition) gone))
+                          tasks))))))
+    tasks))
 
-(defun todo-write-view-rows--row (item items texts)
-  "Return the pieces of ITEM, one of ITEMS or a ghost: its row, and what is below.
-The text of the row is also kept in TEXTS."
-  (let* ((id (plist-get item :id))
-         (ghost (member id todo-write-view-rows-ghosts))
-         (made-of `(,item ,(if ghost 'removed (todo-write-row-kind item (todo-write-view-rows-paused-p)))
-                    ,todo-write-page-width ,todo-write-row-scale
-                    ,@(unless ghost
-                        (list (todo-write-plan-spent todo-write-view-thread id)
-                              (or (and (equal id (todo-write-view-rows-current-id))
-                                       (todo-write-hands-note todo-write-view-thread))
-                                  (todo-write-row-note item items todo-write-view-rows-summary))
-                              (cdr (assoc id todo-write-view-rows--row-work))
-                              (member (list id) todo-write-view-rows--row-work)))))
-         (text (or (and todo-write-view-rows--texts (gethash made-of todo-write-view-rows--texts))
-                   (apply #'todo-write-view-rows--row-text made-of)))
-         (below (todo-write-view-rows--below id item)))
-    (puthash made-of text texts)
-    `((,id . ,text) ,@(and below `(((,id) . ,below))))))
+(defun todo-write-view-rows--rows (tasks unseen)
+  "Return the rows of TASKS, (KIND . ITEM), as a list of (ITEM . TEXT).
+UNSEEN are the ids of those with changes that were not reviewed.  Texts of
+the last time stay if they are made of the same."
+  (let* ((thread todo-write-view-thread)
+         (work (and tasks (todo-write-plan-row-work thread)))
+         (items (mapcar #'cdr tasks))
+         (before todo-write-view-rows--texts))
+    (setq todo-write-view-rows--texts (make-hash-table :test #'equal))
+    (mapcar
+     (pcase-lambda (`(,kind . ,item))
+       (let* ((id (plist-get item :id))
+              (made-of
+               `(,item ,kind ,todo-write-page-width ,todo-write-row-scale
+                       ,@(unless (eq kind 'removed)
+                           (list (todo-write-plan-spent thread id)
+                                 (or (and (equal id (todo-write-view-rows-current-id))
+                                          (todo-write-hands-note thread))
+                                     (todo-write-row-note item items todo-write-view-rows-summary))
+                                 (cdr (assoc id work))
+                                 (member id unseen)))))
+              (text (or (and before (gethash made-of before))
+                        (apply #'todo-write-view-rows--row made-of))))
+         (puthash made-of text todo-write-view-rows--texts)
+         (cons item text)))
+     tasks)))
 
-(defun todo-write-view-rows--row-text (item kind width _scale &optional spent note work new)
+(defun todo-write-view-rows--row (item kind width _scale &optional spent note work new)
   "Return the row of ITEM; NEW is non-nil if some of its lines were not reviewed.
 KIND, WIDTH, SPENT, NOTE and WORK are as in `todo-write-row-insert'."
-  (todo-write-row-string
-    (todo-write-row-insert item kind spent width nil note work)
-    (when new
-      (todo-write-row-mark-new (point-min)))
-    (todo-write-row-make-button (point-min) (point-max) 'todo-write-task
-                                (todo-write-text-help
-                                 (todo-write-text-plain (plist-get item :content)))
-                                'todo-write-id (plist-get item :id))))
+  (let ((id (plist-get item :id)))
+    (todo-write-row-string
+      (todo-write-row-insert item kind spent width nil note work)
+      (when new
+        (todo-write-row-mark-new (point-min)))
+      (todo-write-row-make-button (point-min) (point-max) 'todo-write-task
+                                  (todo-write-text-help
+                                   (todo-write-text-plain (plist-get item :content)))
+                                  'todo-write-id id 'todo-write-part id
+                                  'todo-write-dropped (and (eq kind 'removed) id)))))
 
-(defun todo-write-view-rows--below (id item)
-  "Return the lines below the row of ITEM, whose id is ID, or nil."
-  (let ((open (member id todo-write-view-rows-open))
-        (children (cdr (assoc id todo-write-view-rows-children)))
-        (width todo-write-page-width)
-        (whole todo-write-view-rows-whole)
-        (earlier (member id todo-write-view-rows-earlier))
-        (thread todo-write-view-thread))
-    (when (or open children)
-      (propertize (todo-write-row-string
-                    (when open
-                      (insert (todo-write-detail-string thread item width))
-                      (todo-write-story-insert thread id width whole earlier))
-                    (todo-write-children-insert children width open))
-                  'todo-write-id id))))
+(defun todo-write-view-rows--insert-below (thread item width children)
+  "Insert what is below the row of ITEM of THREAD, in lines of WIDTH columns.
+CHILDREN are the threads of its subagents."
+  (let* ((id (plist-get item :id))
+         (open (member id todo-write-row-open))
+         (start (point)))
+    (when open
+      (insert (todo-write-detail-string thread item width))
+      (todo-write-story-insert thread id width))
+    (todo-write-children-insert children width open)
+    (put-text-property start (point) 'todo-write-id id)))
 
-(defun todo-write-view-rows--header ()
-  "Return the text of the header, and show the count in the mode line."
-  (let* ((summary todo-write-view-rows-summary)
-         (thread todo-write-view-thread)
-         (width todo-write-page-width)
-         (work todo-write-view-rows--work)
-         (agent (and thread (todo-write-view-rows--agent-line)))
-         (buffer (current-buffer))
-         (count (and (not (memq (plist-get summary :state) '(nil empty)))
-                     (todo-write-row-count summary))))
-    (unless (equal count (cadr mode-line-process))
-      (setq mode-line-process (and count (list " " count))))
-    (cl-flet ((below (text face)
-                (insert "\n" (todo-write-text-truncate
-                              (concat " " (if face (propertize text 'face face) text)) width))))
-      (todo-write-row-string
-        (when (equal "*todo-write*" (buffer-name buffer))
-          (insert (todo-write-welcome-efrit) "\n"))
-        (todo-write-row-insert-header
-         summary width nil work
-         (and thread (null (plist-get summary :title)) (todo-write-plan-title thread)))
-        (when-let* ((goal (plist-get summary :goal)))
-          (below (todo-write-row-goal goal) 'todo-write-detail))
-        (when agent
-          (below agent nil))
-        (when-let* ((refused (plist-get summary :refused)))
-          (below (concat "the last list was refused: " (todo-write-text-line refused))
-                 'todo-write-paused))
-        (insert "\n")))))
+;;; Folds
 
-(defun todo-write-view-rows--agent-line ()
-  "Return what the agent does, since when, and what it said last, or nil."
-  (let ((activity (todo-write-view-rows--activity))
-        (context (todo-write-row-context todo-write-view-rows-summary))
-        (new (when todo-write-view-rows-unseen
-               (propertize (concat (todo-write-text-count
-                                    (plist-get todo-write-view-rows-unseen :files) "file")
-                                   " new")
-                           'face 'todo-write-lines-new))))
-    ;; Each write asks, and most plans have no such line.
-    (when (or todo-write-view-rows-host activity new context todo-write-view-rows--message)
-      (string-join (delq nil (list todo-write-view-rows-host activity new
-                                   (and context (propertize context 'face 'todo-write-detail))
-                                   (when-let* ((text todo-write-view-rows--message))
-                                     (propertize (concat (todo-write-text-shape 'quote) text
-                                                         (todo-write-text-shape 'unquote))
-                                                 'face 'todo-write-said
-                                                 'help-echo (todo-write-text-help text)))))
-                   (propertize (format " %s " (todo-write-text-shape 'dot))
-                               'face 'todo-write-detail)))))
+(defconst todo-write-view-rows-fold-least 3
+  "Minimum number of successive completed tasks to fold.")
 
-(defun todo-write-view-rows--activity ()
-  "Return the activity of the agent, since when and why, or nil if idle.
-For a plan that is paused, return the reason.  While its session is being
-read, return how much of it is."
-  (pcase-let* ((percent (todo-write-activity-reading todo-write-view-thread))
-               (`(,activity . ,reason) (todo-write-activity todo-write-view-thread))
-               (since (todo-write-activity-since todo-write-view-thread))
+(defun todo-write-view-rows--folds (tasks children windows)
+  "Return which of TASKS, (KIND . ITEM), are folded in WINDOWS, an alist.
+Its keys are ids.  The value of the first of a run is the number of tasks
+in the line in its place, that of the others is `folded'.  The last task of a run stays, so that
+none disappears when it is completed, and so do those that are open or in
+CHILDREN, as from `todo-write-children-by-item'."
+  (when (pcase (if (eq todo-write-view-rows-fold 'option) todo-write-view-fold-completed
+                 todo-write-view-rows-fold)
+          ('auto (seq-some (lambda (window) (> (+ 2 (length tasks)) (window-body-height window)))
+                           windows))
+          (choice choice))
+    (let (folds run)
+      (dolist (task (append tasks '((pending))) folds)
+        (let ((id (plist-get (cdr task) :id)))
+          (if (and (eq (car task) 'completed)
+                   (not (member id todo-write-view-rows-open))
+                   (not (assoc id children)))
+              (push id run)
+            (when (length> run (1- todo-write-view-rows-fold-least))
+              (let ((folded (reverse (cdr run))))
+                (push (cons (car folded) (length folded)) folds)
+                (dolist (id (cdr folded))
+                  (push (cons id 'folded) folds))))
+            (setq run nil)))))))
+
+(defun todo-write-view-rows--insert-fold (count)
+  "Insert the line in the place of COUNT completed tasks."
+  (let ((start (point)))
+    (insert (propertize (concat " " (todo-write-text-shape 'completed))
+                        'face 'todo-write-completed-shape)
+            (propertize (format " +%d done\n" count) 'face 'todo-write-fold))
+    (todo-write-row-make-button start (point) 'todo-write-fold
+                                "RET, mouse-1: show the completed tasks")))
+
+;;; Header
+
+(defun todo-write-view-rows--insert-header (thread summary work unseen width beside-efrit)
+  "Insert the header of THREAD, or nil, with SUMMARY, in lines of WIDTH columns.
+WORK is as from `todo-write-plan-header-work', UNSEEN as from
+`todo-write-plan-unseen'.  BESIDE-EFRIT means that Efrit's plans are not shown."
+  (cl-flet ((below (text face)
+              (insert "\n" (todo-write-text-truncate
+                            (concat " " (if face (propertize text 'face face) text)) width))))
+    (when beside-efrit
+      (insert (todo-write-welcome-efrit) "\n"))
+    (todo-write-row-insert-header
+     summary width nil work
+     (and thread (null (plist-get summary :title)) (todo-write-plan-title thread)))
+    (when-let* ((goal (plist-get summary :goal)))
+      (below (todo-write-row-goal goal) 'todo-write-detail))
+    (when-let* ((parts (and thread (todo-write-view-rows--agent thread summary unseen))))
+      (below (string-join parts (propertize (format " %s " (todo-write-text-shape 'dot))
+                                            'face 'todo-write-detail))
+             nil))
+    (when-let* ((refused (plist-get summary :refused)))
+      (below (concat "the last list was refused: " (todo-write-text-line refused))
+             'todo-write-paused))
+    (insert "\n")))
+
+(defun todo-write-view-rows--agent (thread summary unseen)
+  "Return what the agent of THREAD does, and what it said last, a list of strings.
+SUMMARY and UNSEEN are as for `todo-write-view-rows--insert-header'."
+  (let* ((said (todo-write-observations thread :types '("MESSAGE" "FINAL_RESPONSE") :limit 1))
+         (content (plist-get (car (append said nil)) :content))
+         (text (if (consp content) (plist-get content :text) content))
+         (context (todo-write-row-context summary)))
+    (delq nil
+          (list (todo-write-view-rows--host thread)
+                (todo-write-view-rows--activity thread (plist-get summary :reason))
+                (when unseen
+                  (propertize (concat (todo-write-text-count (plist-get unseen :files) "file")
+                                      " new")
+                              'face 'todo-write-lines-new))
+                (and context (propertize context 'face 'todo-write-detail))
+                (when (todo-write-json-filled text)
+                  (let ((text (todo-write-text-unmark (todo-write-text-line text 400))))
+                    (propertize (concat (todo-write-text-shape 'quote) text
+                                        (todo-write-text-shape 'unquote))
+                                'face 'todo-write-said
+                                'help-echo (todo-write-text-help text))))))))
+
+(defun todo-write-view-rows--host (thread)
+  "Return the machine of the agent of THREAD, or nil for this one.
+It is said if the connection is lost."
+  (when-let* ((host (todo-write-machines-host
+                     thread (plist-get (todo-write-about thread) :project))))
+    (let ((lost (todo-write-machines-lost-since host)))
+      (concat (propertize (concat "on " (todo-write-text-line host)) 'face 'todo-write-detail)
+              (and lost (propertize (format-time-string " (not connected since %H:%M)" lost)
+                                    'face 'todo-write-paused))))))
+
+(defun todo-write-view-rows--activity (thread paused)
+  "Return the activity of the agent of THREAD, since when and why, or nil if idle.
+While its session is being read, return how much of it is.  PAUSED is why
+the plan is paused, or nil."
+  (pcase-let* ((percent (todo-write-activity-reading thread))
+               (`(,activity . ,reason) (todo-write-activity thread))
+               (since (todo-write-activity-since thread))
                (age (and since (todo-write-text-age (/ since 1000))))
                (age (if (member age '(nil "now")) "" (concat " " age)))
                (reason (and reason (concat ": " (todo-write-text-line reason)))))
@@ -273,103 +304,22 @@ read, return how much of it is."
       ((guard percent) (propertize (format "reading, %d %%" percent) 'face 'todo-write-detail))
       ('working (propertize (concat "working" age) 'face 'todo-write-detail))
       ('waiting (propertize (concat "waits for you" age reason
-                                    (and (todo-write-requests todo-write-view-thread)
-                                         "; a answers"))
+                                    (and (todo-write-requests thread) "; a answers"))
                             'face 'todo-write-paused))
       ('failed (propertize (concat "failed" age reason) 'face 'todo-write-failed))
-      (_ (when-let* ((reason (plist-get todo-write-view-rows-summary :reason)))
-           (propertize (todo-write-text-line reason) 'face 'todo-write-detail))))))
+      (_ (and paused (propertize (todo-write-text-line paused) 'face 'todo-write-detail))))))
 
-(defun todo-write-view-rows--read-work ()
-  "Read what the agent said and did, and what of it was not reviewed."
-  (let* ((thread todo-write-view-thread)
-         (said (and thread (todo-write-observations
-                            thread :types '("MESSAGE" "FINAL_RESPONSE") :limit 1)))
-         (content (plist-get (car (append said nil)) :content))
-         (text (if (consp content) (plist-get content :text) content)))
-    (setq todo-write-view-rows-unseen (and thread (todo-write-plan-unseen thread))
-          todo-write-view-rows--message
-          (and (todo-write-json-filled text)
-               (todo-write-text-unmark (todo-write-text-line text 400)))
-          todo-write-view-rows-host
-          (when-let* ((host (and thread (todo-write-machines-host
-                                         thread (plist-get (todo-write-about thread) :project)))))
-            (let ((lost (todo-write-machines-lost-since host)))
-              (concat (propertize (concat "on " (todo-write-text-line host))
-                                  'face 'todo-write-detail)
-                      (and lost (propertize
-                                 (format-time-string " (not connected since %H:%M)" lost)
-                                 'face 'todo-write-paused)))))
-          todo-write-view-rows--work (and thread (todo-write-plan-header-work thread))
-          todo-write-view-rows--row-work
-          (append (and thread (todo-write-plan-row-work thread))
-                  (mapcar #'list (plist-get todo-write-view-rows-unseen :items))))))
+;;; Without a plan
 
-(defun todo-write-view-rows--read-lists ()
-  "Read the tasks that left the list, the earlier lists, and the turns."
-  (let ((thread todo-write-view-thread))
-    (setq todo-write-view-rows-turns
-          (and thread (todo-write-footer-headings thread todo-write-view-rows-open))
-          todo-write-view-rows-dropped (and thread (todo-write-items-dropped thread))
-          todo-write-view-rows-cleared (and thread (todo-write-plan-items-cleared thread)))))
-
-(defun todo-write-view-rows--end-turn ()
-  "If another turn runs now, or none, settle what the one that ran shows.
-It stays open if the user reads it, or opened something in it."
-  (let ((running (and todo-write-view-rows-turns
-                      (memq (car (todo-write-activity todo-write-view-thread)) '(working waiting))
-                      ;; The headings may be read later.
-                      (car (todo-write-turns-headings todo-write-view-thread 0))))
-        (id (cons 'turn todo-write-view-rows-ran))
-        (shut (cons 'shut todo-write-view-rows-ran)))
-    (unless (eql running todo-write-view-rows-ran)
-      (cond ((member shut todo-write-view-rows-open)
-             (setq todo-write-view-rows-open
-                   (remove id (remove shut todo-write-view-rows-open))))
-            (todo-write-view-rows-in-use
-             (cl-pushnew id todo-write-view-rows-open :test #'equal)))
-      (setq todo-write-view-rows-ran running))))
-
-(defun todo-write-view-rows--footer ()
-  "Return the text below the rows.
-It has a note if there are no tasks, the lists of subagents that belong
-to no row, and what the rows do not show; see `todo-write-footer'."
-  (todo-write-view-rows--end-turn)
-  (concat
-   (pcase (and (< 0 (or (plist-get todo-write-view-rows-summary :revision) 0))
-               (plist-get todo-write-view-rows-summary :state))
-     ('nil (if todo-write-view-rows-turns
-               (let* ((about (todo-write-about todo-write-view-thread))
-                      (agent (or (plist-get about :agent) (plist-get about :program)
-                                 todo-write-view-thread))
-                      (models (nthcdr 2 todo-write-view-rows--work))
-                      (width todo-write-page-width))
-                 (todo-write-row-string (todo-write-welcome-insert-planless agent models width)))
-             (todo-write-welcome-string)))
-     ('empty (propertize " The list is empty.\n" 'face 'todo-write-detail)))
-   (when-let* ((children (cdr (assoc nil todo-write-view-rows-children)))
-               (width todo-write-page-width))
-     (todo-write-row-string (todo-write-children-insert children width)))
-   (let ((dropped (todo-write-view-rows-dropped-before)))
-     (when (or dropped todo-write-view-rows-cleared todo-write-view-rows-turns)
-       (let ((footer (todo-write-footer-make
-                      :dropped dropped
-                      :cleared todo-write-view-rows-cleared
-                      :turns todo-write-view-rows-turns
-                      :running todo-write-view-rows-ran
-                      :new (plist-get todo-write-view-rows-unseen :turns)
-                      :open todo-write-view-rows-open
-                      :whole todo-write-view-rows-whole
-                      :earlier todo-write-view-rows-earlier))
-             (thread todo-write-view-thread)
-             (width todo-write-page-width))
-         (todo-write-row-string (todo-write-footer-insert footer thread width)))))))
-
-(defun todo-write-view-rows-dropped-before ()
-  "Return the dropped tasks that have no row any more."
-  (and todo-write-view-rows-dropped
-       (seq-remove (lambda (item) (member (plist-get item :id) todo-write-view-rows-ghosts))
-                   todo-write-view-rows-dropped)))
+(defun todo-write-view-rows--insert-planless (thread headings work width)
+  "Insert what fills the plan of THREAD, or nil, in lines of WIDTH columns.
+HEADINGS are those of its turns, and WORK as from `todo-write-plan-header-work'."
+  (if headings
+      (let ((about (todo-write-about thread)))
+        (todo-write-welcome-insert-planless
+         (or (plist-get about :agent) (plist-get about :program) thread)
+         (nthcdr 2 work) width))
+    (insert (todo-write-welcome-string))))
 
 (provide 'todo-write-view-rows)
 ;;; todo-write-view-rows.el ends here

@@ -19,7 +19,6 @@
 (require 'todo-write-children)
 (require 'todo-write-commands)
 (require 'todo-write-edit)
-(require 'todo-write-fold)
 (require 'todo-write-hands)
 (require 'todo-write-here)
 (require 'todo-write-menu)
@@ -103,7 +102,6 @@ and \\[todo-write-menu] shows all keys.
   (todo-write-place-set-up)
   ;; Lines are short: finding their ends is faster than a cache of them.
   (setq-local cache-long-scans nil
-              todo-write-place-rows (make-hash-table :test #'equal)
               imenu-create-index-function #'todo-write-view-move-imenu-index
               outline-regexp " [^ \t\n] "
               outline-level (lambda () 1)
@@ -121,16 +119,7 @@ and \\[todo-write-menu] shows all keys.
   (todo-write-hands-watch 'view t)
   (dolist (hook '(text-scale-mode-hook display-line-numbers-mode-hook buffer-face-mode-hook))
     (add-hook hook (lambda () (todo-write-later (current-buffer))) nil t))
-  (add-hook 'isearch-update-post-hook
-            (lambda ()
-              ;; At the start of the fold, point may be where the search began.
-              (when-let* ((fold (todo-write-fold-at (point)))
-                          ((< (overlay-start fold) (point))))
-                (todo-write-view-move-unfold-here)))
-            nil t)
   (add-hook 'isearch-mode-end-hook #'todo-write-view-move-open-found nil t)
-  (add-hook 'occur-mode-find-occurrence-hook #'todo-write-view-move-unfold-here nil t)
-  (add-hook 'imenu-after-jump-hook #'todo-write-view-move-unfold-here nil t)
   (dolist (hook '(kill-buffer-hook change-major-mode-hook))
     (add-hook hook #'todo-write-view--stop nil t)))
 
@@ -212,16 +201,7 @@ passed to `display-buffer'."
 
 (defun todo-write-view--show-thread (thread)
   "Show THREAD in the current buffer, with point at its first task."
-  (setq todo-write-view-thread thread
-        todo-write-fold-choice 'option
-        todo-write-view-rows-open nil
-        todo-write-view-rows-ran nil
-        todo-write-view-rows-whole nil
-        todo-write-view-rows-earlier nil
-        ;; Rows of another plan do not flash.
-        todo-write-view-rows-summary nil
-        todo-write-view-draw--flashes nil)
-  (todo-write-view-draw-all)
+  (todo-write-view-draw-show-thread thread)
   (todo-write-view--to-first-row)
   (run-hooks 'todo-write-view-shown-hook))
 

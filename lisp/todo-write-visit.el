@@ -269,9 +269,9 @@ They are as for `todo-write-show-diff'."
   "Return what is at point as a list (THREAD ID PATH).
 They are as for `todo-write-show-diff', of which PATH may be an entry."
   (let* ((entry (get-text-property (point) 'todo-write-entry))
-         (id (or (and entry (todo-write-story-entry-part entry))
-                 (get-text-property (point) 'todo-write-part)
-                 (get-text-property (point) 'todo-write-id))))
+         (part (get-text-property (point) 'todo-write-part))
+         (id (cond ((and entry (todo-write-story-entry-part entry)))
+                   ((or (stringp part) (eq 'turn (car-safe part))) part))))
     (cond ((not (derived-mode-p 'todo-write-view-mode))
            (list (todo-write-here-thread)))
           ((and entry (todo-write-story-files entry))

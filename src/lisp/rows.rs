@@ -1,9 +1,5 @@
 //! Lisp functions for the rows of the plan's buffer. Written in Lisp, they would be slow.
 
-use std::cmp::Reverse;
-use std::collections::HashSet;
-use std::sync::Arc;
-
 use super::function::{Object, lisp};
 use super::items::{self, ShownItem};
 use super::read::Key;
@@ -12,7 +8,6 @@ use super::shown::{self, ShownRevision};
 use super::threads::{OneOrAll, replacements, with_span, with_thread};
 use crate::events::work::Part;
 use crate::journal::segments::Span;
-use crate::list::item::Item;
 use crate::thread::Thread;
 use crate::thread::revision::Revision;
 
@@ -78,25 +73,6 @@ lisp! { env =>
         with_thread(env, &thread, |thread| {
             let work = thread.work(Part::Whole)?;
             Some((work.added, work.removed, work.models.clone()))
-        })?
-    }
-
-    /// See `todo-write-plan-completed-runs'.
-    fn completed_runs(
-        thread: Key,
-        least: usize,
-        most: usize,
-        breaks: HashSet<String>,
-    ) -> Vec<(String, String, usize)> {
-        with_thread(env, &thread, |thread| {
-            let ends_run = |item: &Arc<Item>| item.status.is_open() || breaks.contains(&item.id);
-            let mut runs: Vec<(usize, &[Arc<Item>])> = thread.list().split(ends_run).enumerate().collect();
-            runs.retain(|(_, run)| run.len() >= least.max(2));
-            runs.sort_by_key(|(place, run)| (Reverse(run.len()), *place));
-            runs.truncate(most);
-            runs.sort_by_key(|(place, _)| *place);
-            let ends = |run: &[Arc<Item>]| Some((run.first()?.id.clone(), run.last()?.id.clone(), run.len()));
-            runs.into_iter().filter_map(|(_, run)| ends(run)).collect()
         })?
     }
 }

@@ -1050,7 +1050,8 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
                    (string-join (cdr (split-string line)) " ")))
            (rows (lambda ()
                    (mapcar text (last (split-string (buffer-substring-no-properties
-                                                     (point-min) todo-write-place-footer)
+                                                     (point-min) (todo-write-place-find
+                                                                  'todo-write-part 'footer))
                                                     "\n" t)
                                       3)))))
       (todo-write-follow-tests--session file "s" "Bake")

@@ -70,7 +70,7 @@
   (let ((position (point-min)) rows)
     (while (< position (point-max))
       (let ((id (get-text-property position 'todo-write-id)))
-        (when (and id (not (member id todo-write-view-rows-ghosts)))
+        (when (and id (not (get-text-property position 'todo-write-dropped)))
           (push (cons id (save-excursion
                            (goto-char position)
                            (buffer-substring-no-properties position (line-end-position))))
@@ -107,9 +107,9 @@ Where no window shows it, it may be older."
 (defun soak--drawn ()
   "Return the text of the plan's buffer without details.
 The value is a cons: the rows and the text without times, and the text."
-  (let ((todo-write-view-rows-ghosts nil) (open todo-write-view-rows-open))
+  (let ((open todo-write-view-rows-open))
     (setq todo-write-view-rows-open nil)
-    (todo-write-view-draw-redraw open)
+    (todo-write-view-draw-all)
     (prog1 (let ((text (buffer-substring-no-properties (point-min) (point-max))))
              (cons (cons (mapcar #'car (soak--seen-rows))
                          (replace-regexp-in-string "[ 0-9:]+" " " text))
