@@ -663,7 +663,7 @@ For `todo-write-events-functions'."
       (remove-hook 'todo-write-events-functions #'todo-write-answer--on-event))))
 
 (defun todo-write-answer--end (request reply)
-  "Show what follows REQUEST, which was closed, or nothing; copy REPLY if not given.
+  "Show what follows REQUEST, which was closed; copy REPLY unless it was given.
 Only the window of REQUEST changes, and only if the user is in it and has
 answered does the next request come there: others may come and go faster
 than anyone can leave them."

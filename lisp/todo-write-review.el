@@ -101,14 +101,9 @@ nothing.
               (cons (cons 'buffer-read-only todo-write-review-mode-map)
                     minor-mode-overriding-map-alist)
               revert-buffer-function #'todo-write-review--draw-again)
+  (setq-local todo-write-events-draw #'todo-write-review--set-header)
   (buffer-disable-undo)
-  (add-hook 'todo-write-events-functions #'todo-write-review--on-event)
-  (dolist (hook '(kill-buffer-hook change-major-mode-hook))
-    (add-hook hook #'todo-write-review--stop nil t)))
-
-(defun todo-write-review--stop ()
-  "Stop following the agent."
-  (remove-hook 'todo-write-events-functions #'todo-write-review--on-event))
+  (add-hook 'todo-write-events-functions #'todo-write-review--on-event))
 
 (defun todo-write-review--on-event (thread what _data)
   "Count soon what is new if WHAT is a change of THREAD.
@@ -116,21 +111,15 @@ For `todo-write-events-functions'."
   (if-let* ((buffer (get-buffer todo-write-review--buffer)))
       (when (and (eq what 'change)
                  (equal thread (buffer-local-value 'todo-write-view-thread buffer)))
-        (todo-write-later #'todo-write-review--count))
-    ;; Buffers may be killed without running their hooks.
-    (todo-write-review--stop)))
-
-(defun todo-write-review--count ()
-  "Say in the header line of the review what is new since it was drawn."
-  (when-let* ((buffer (get-buffer todo-write-review--buffer)))
-    (with-current-buffer buffer
-      (todo-write-review--set-header))))
+        (todo-write-later buffer))
+    (remove-hook 'todo-write-events-functions #'todo-write-review--on-event)))
 
 ;;; Drawing
 
 (defun todo-write-review--set-header ()
   "Say in the header line what this review shows, and what is new since."
   (let* ((scope todo-write-review--shown)
+         (files (length todo-write-review--files))
          (marked (seq-count #'todo-write-review--file-marked todo-write-review--files))
          (unsaved (length (todo-write-hands-unsaved
                            todo-write-view-thread
@@ -139,25 +128,23 @@ For `todo-write-events-functions'."
                   (todo-write-plan-newer todo-write-view-thread (todo-write-review--scope-id scope)
                                          (todo-write-review--scope-path scope)
                                          todo-write-review--newest)))
-         (files (length todo-write-review--files))
-         (parts (list (format "%s of %s: %s"
-                              (if (todo-write-review--scope-all scope) "Changes" "New changes")
-                              (todo-write-review--scope-what scope)
-                              (if (= 0 todo-write-review--more) (todo-write-text-count files "file")
-                                (format "%d of %s" files
-                                        (todo-write-text-count (+ files todo-write-review--more)
-                                                               "file"))))
-                      (and (> marked 0) (format "%d reviewed" marked))
-                      ;; The changes are those of the files on disk.
-                      (and (> unsaved 0)
-                           (format "%s not saved; C-x s saves" (todo-write-text-count unsaved "file")))
-                      (and (> newer 0)
-                           (propertize (concat (todo-write-text-count newer "more file")
-                                               " to review; g shows all")
-                                       'face 'todo-write-attention)))))
+         (parts
+          (list (concat (if (todo-write-review--scope-all scope) "Changes of " "New changes of ")
+                        (todo-write-review--scope-what scope) ": "
+                        (and (> todo-write-review--more 0) (format "%d of " files))
+                        (todo-write-text-count (+ files todo-write-review--more) "file"))
+                (and (> marked 0) (format "%d reviewed" marked))
+                ;; The changes are those of the files on disk.
+                (and (> unsaved 0)
+                     (format "%s not saved; C-x s saves" (todo-write-text-count unsaved "file")))
+                (and (> newer 0)
+                     (propertize (concat (todo-write-text-count newer "more file")
+                                         " to review; g shows all")
+                                 'face 'todo-write-attention)))))
     (setq header-line-format
-          (string-replace "%" "%%" (concat " " (string-join (delq nil parts)
-                                                            (format " %s " (todo-write-text-shape 'dot))))))
+          (string-replace "%" "%%"
+                          (concat " " (string-join (delq nil parts)
+                                                   (format " %s " (todo-write-text-shape 'dot))))))
     (force-mode-line-update)))
 
 (defun todo-write-review--find (thread scope)
@@ -249,33 +236,36 @@ changed after what this buffer shows stays new."
   (interactive "P" todo-write-review-mode)
   (todo-write-menu-require 'todo-write-review-mode)
   (let* ((files (if all todo-write-review--files (list (todo-write-review--file-at-point))))
-         (new (seq-filter #'todo-write-review--file-until files))
          (former (todo-write-plan-mark
                   todo-write-view-thread
-                  (mapcar (lambda (file) (cons (todo-write-review--file-path file)
-                                               (todo-write-review--file-until file)))
-                          new)
+                  (cl-loop for file in files
+                           for until = (todo-write-review--file-until file)
+                           when until collect (cons (todo-write-review--file-path file) until))
                   t))
-         (unmarked (seq-remove #'todo-write-review--file-marked files)))
+         (paths (mapcar #'todo-write-review--file-path
+                        (or (seq-remove #'todo-write-review--file-marked files) files))))
     (when former
-      (push (cons (mapcar #'todo-write-review--file-path (or unmarked files)) former)
-            todo-write-review--undo))
+      (push (cons paths former) todo-write-review--undo))
     (dolist (file files)
       (todo-write-review--show-mark file t))
     (todo-write-review--set-header)
-    (let ((next (let ((rest (cdr (memq (car (last files)) todo-write-review--files))))
-                  (seq-find (lambda (other) (not (todo-write-review--file-marked other)))
-                            (append rest todo-write-review--files)))))
+    (let ((next (seq-find (lambda (file) (not (todo-write-review--file-marked file)))
+                          (append (memq (car (last files)) todo-write-review--files)
+                                  todo-write-review--files))))
       (when next
         (todo-write-review--goto next))
       (message (cond (next "Reviewed %s; u undoes")
-                     ((= 0 todo-write-review--more) "Reviewed %s, and with that all; u undoes, q quits")
+                     ((= 0 todo-write-review--more)
+                      "Reviewed %s, and with that all; u undoes, q quits")
                      (t "Reviewed %s; g shows the next files, u undoes"))
-               (if (cdr unmarked) (todo-write-text-count (length unmarked) "file")
-                 (todo-write-text-line
-                  (todo-write-sums-relative
-                   (todo-write-review--file-path (or (car unmarked) (car files)))
-                   (plist-get (todo-write-about todo-write-view-thread) :project))))))))
+               (todo-write-review--names paths)))))
+
+(defun todo-write-review--names (paths)
+  "Return the name of the file in PATHS, a list, or how many they are."
+  (if (cdr paths) (todo-write-text-count (length paths) "file")
+    (todo-write-text-line
+     (todo-write-sums-relative (car paths)
+                               (plist-get (todo-write-about todo-write-view-thread) :project)))))
 
 (defun todo-write-review--goto (file)
   "Go to the beginning of FILE, at the top of the window."
@@ -290,20 +280,18 @@ changed after what this buffer shows stays new."
   (pcase-let ((`(,paths . ,former) (or (pop todo-write-review--undo)
                                         (user-error "Nothing was marked here"))))
     (todo-write-plan-mark todo-write-view-thread former nil)
-    (let ((files (seq-filter (lambda (file) (member (todo-write-review--file-path file) paths))
-                             todo-write-review--files)))
-      ;; They may have been drawn again without them.
-      (if (= (length files) (length paths))
-          (dolist (file files)
+    (cl-flet ((files () (seq-filter (lambda (file)
+                                      (member (todo-write-review--file-path file) paths))
+                                    todo-write-review--files)))
+      (if (length= (files) (length paths))
+          (dolist (file (files))
             (todo-write-review--show-mark file nil))
-        (todo-write-review--draw)
-        (setq files (seq-filter (lambda (file) (member (todo-write-review--file-path file) paths))
-                                todo-write-review--files)))
+        ;; They were drawn again without them.
+        (todo-write-review--draw))
       (todo-write-review--set-header)
-      (when files
-        (todo-write-review--goto (car files)))
-      (message "New again: %s" (if (cdr paths) (todo-write-text-count (length paths) "file")
-                                 (todo-write-row-file-name (car paths)))))))
+      (when-let* ((first (car (files))))
+        (todo-write-review--goto first)))
+    (message "New again: %s" (todo-write-review--names paths))))
 
 ;;; As Markdown
 
@@ -346,59 +334,56 @@ Those count that are among the observations in memory."
   (let* ((thread todo-write-view-thread)
          (project (plist-get (todo-write-about thread) :project))
          (turns (todo-write-turns thread))
-         (tasks (todo-write-check-list thread 'tasks))
-         (title (todo-write-review--line (or (plist-get (todo-write-summary thread) :title)
-                                             "Review"))))
-    (concat
-     "# " title "\n"
-     (mapconcat
-      (pcase-lambda (`(,heading . ,lines))
-        (if lines (concat "\n## " heading "\n" (string-join lines "\n") "\n") ""))
-      (list (cons "Files"
-                  `(,@(cl-loop
-                       for file in todo-write-review--files
-                       for overlay = (todo-write-review--file-overlay file)
-                       for lines = (todo-write-review--patch-lines
-                                    (buffer-substring-no-properties (overlay-start overlay)
-                                                                    (overlay-end overlay)))
-                       collect (format "- %s +%d −%d%s"
-                                       (todo-write-review--code
-                                        (todo-write-sums-relative
-                                         (todo-write-review--file-path file) project))
-                                       (car lines) (cdr lines)
-                                       (if (todo-write-review--file-marked file) ", reviewed" "")))
-                    ,@(and (> todo-write-review--more 0)
-                           (list (concat "- and " (todo-write-text-count todo-write-review--more
-                                                                         "more file"))))))
-            (if (equal tasks "")
-                (cons "Prompts"
-                      (cl-loop for turn in turns
-                               for prompt = (plist-get turn :prompt)
-                               for work = (plist-get turn :work)
-                               for lines = (todo-write-row-lines (plist-get work :added)
-                                                                 (plist-get work :removed))
-                               when prompt
-                               collect (concat "- " (todo-write-review--line prompt 200)
-                                               (and lines " ") (substring-no-properties
-                                                                (or lines "")))))
-              (list "Tasks" (string-trim-right tasks)))
-            (cons "Commits"
-                  (mapcar (lambda (commit)
-                            (format "- %s %s" (todo-write-review--code (plist-get commit :id))
-                                    (todo-write-review--line (or (plist-get commit :title) ""))))
-                          (seq-mapcat (lambda (turn) (plist-get turn :commits)) turns)))
-            (cons "Failed commands" (todo-write-review--failures thread))
-            (cons "Comments"
-                  (cl-loop for comment in (todo-write-plan-comments thread)
-                           for path = (plist-get comment :path)
-                           for text = (todo-write-review--line (plist-get comment :text))
-                           collect (if (null path) (concat "- " text)
-                                     (format "- %s: %s"
-                                             (todo-write-review--code
-                                              (todo-write-sums-place
-                                               path (plist-get comment :line) project))
-                                             text)))))
-      ""))))
+         (tasks (todo-write-check-list thread 'tasks)))
+    (cl-flet ((section (heading lines)
+                (and lines (concat "\n## " heading "\n" (string-join lines "\n") "\n"))))
+      (concat
+       "# " (todo-write-review--line (or (plist-get (todo-write-summary thread) :title) "Review"))
+       "\n"
+       (section
+        "Files"
+        `(,@(cl-loop
+             for file in todo-write-review--files
+             for overlay = (todo-write-review--file-overlay file)
+             for (added . removed) = (todo-write-review--patch-lines
+                                      (buffer-substring-no-properties (overlay-start overlay)
+                                                                      (overlay-end overlay)))
+             collect (format "- %s +%d −%d%s"
+                             (todo-write-review--code
+                              (todo-write-sums-relative (todo-write-review--file-path file)
+                                                        project))
+                             added removed
+                             (if (todo-write-review--file-marked file) ", reviewed" "")))
+          ,@(and (> todo-write-review--more 0)
+                 (list (concat "- and "
+                               (todo-write-text-count todo-write-review--more "more file"))))))
+       (if (not (equal tasks ""))
+           (section "Tasks" (list (string-trim-right tasks)))
+         (section
+          "Prompts"
+          (cl-loop for turn in turns
+                   for prompt = (plist-get turn :prompt)
+                   for work = (plist-get turn :work)
+                   for lines = (todo-write-row-lines (plist-get work :added)
+                                                     (plist-get work :removed))
+                   when prompt
+                   collect (concat "- " (todo-write-review--line prompt 200)
+                                   (and lines (concat " " (substring-no-properties lines)))))))
+       (section "Commits"
+                (cl-loop for commit in (seq-mapcat (lambda (turn) (plist-get turn :commits)) turns)
+                         for title = (or (plist-get commit :title) "")
+                         collect (format "- %s %s" (todo-write-review--code (plist-get commit :id))
+                                         (todo-write-review--line title))))
+       (section "Failed commands" (todo-write-review--failures thread))
+       (section "Comments"
+                (cl-loop for comment in (todo-write-plan-comments thread)
+                         for path = (plist-get comment :path)
+                         for place = (and path (concat (todo-write-review--code
+                                                        (todo-write-sums-place
+                                                         path (plist-get comment :line) project))
+                                                       ": "))
+                         collect (concat "- " place
+                                         (todo-write-review--line (plist-get comment :text)))))))))
 
 (defun todo-write-review-copy ()
   "Copy this review as Markdown, as for a pull request.
@@ -447,15 +432,14 @@ Elsewhere, show those of the whole plan."
   "Return the scope of ID, PATH and RANGE in THREAD; see `todo-write-review'."
   (let* ((entry (and (todo-write-story-entry-p path) (todo-write-story-entry-result path)))
          (path (and (stringp path) path))
-         (last (and (equal range '(4)) (car (todo-write-turns-headings thread 0))))
+         (last (if (equal range '(4)) (car (todo-write-turns-headings thread 0)) 0))
          (turn (and last (> last 0) last)))
     (todo-write-review--make-scope
      :id (cond ((not turn) id)
-               ((stringp id) (cons id turn))
-               ((eq id 'outside) (cons 'outside turn))
+               ((or (stringp id) (eq id 'outside)) (cons id turn))
                (t (cons 'turn turn)))
      :path path
-     :entry (and entry (plist-get entry :id))
+     :entry (plist-get entry :id)
      :all (and range t)
      :what (concat (if entry "this entry" (todo-write-visit-what thread id path))
                    (and turn " since your last prompt")))))

@@ -244,7 +244,8 @@ Its task One changed the file f, and Two, which is in progress, g and h."
     (execute-kbd-macro (kbd keys))))
 
 (defun todo-write-review-tests--await-header (text)
-  "Wait until the header line has TEXT."
+  "Wait until the header line has TEXT, while a window shows the buffer."
+  (set-window-buffer nil (current-buffer))
   (todo-write-test-wait (lambda () (string-search text header-line-format))
                         (lambda () (format "%s in %s" text header-line-format))))
 
