@@ -102,14 +102,12 @@ It turns as long as each frame is asked for; the event `spinner' of
 
 (defun todo-write-activity-publish (changed)
   "Dispatch what became of a report, CHANGED, as the module returned it.
-It is a plist: :thread, a key; :state, the new one of its plan if that
-changed, a symbol; :transition, non-nil if the activity changed; and
-:warnings, a list of strings."
+It is a plist; see `todo-write-dyn--set-activity'."
   (let ((thread (plist-get changed :thread)))
     (todo-write-events-warn (plist-get changed :warnings))
     (when (plist-get changed :transition)
       (todo-write-events-dispatch thread 'activity (todo-write-activity thread)))
-    (when (or (plist-get changed :state) (plist-get changed :transition))
+    (when (or (plist-get changed :changed) (plist-get changed :transition))
       (todo-write-events-dispatch thread 'change))))
 
 (provide 'todo-write-activity)

@@ -9,9 +9,9 @@
 ;; `todo-write-agent-functions' are told when one of them does something else.  The
 ;; overview, the mode line and notifications use nothing else.
 ;;
-;; An agent is described by a plist.  What the user does to it is kept here, too:
-;; whether its result was seen, and whether the user dismissed it.  Agents are tracked
-;; only while the hook has functions; at other times they are looked up.
+;; The module says what an agent does, as a plist.  Here is kept what the user saw of it
+;; and dismissed; the functions are told when the plist of both is another one.  Agents
+;; are tracked only while the hook has functions; at other times they are looked up.
 ;;
 ;; An agent counts as waiting only if its host says so, never by a guess.  An ended
 ;; turn does not need you: it is done, and unseen until the agent's buffer or plan
@@ -25,20 +25,15 @@
 (require 'todo-write-request)
 (require 'todo-write-terminal)
 
-(cl-defstruct (todo-write-agent--record
-               (:constructor todo-write-agent--make-record) (:copier nil))
-  "What is kept of an agent.
-PLIST is what `todo-write-agents' returns.  ACTIVITY is as from the
-module, ENDING is how it stopped, REASON what its host says, SINCE the
-time of the transition.  UNSEEN means that it came to rest while it was
-not visible, DISMISSED that the user dismissed this state.  RESTED is the
-time at which it came to rest last.  REFUSED is the number of its calls
-that were refused and not seen: MISSED ones of an earlier session, and
-those after SEEN, when the user saw it last.  KEPT is what its journal
-has of that, (UNSEEN . REFUSED).  BUFFER caches its own buffer until the
-next transition; `none' means that it has none."
-  plist activity ending reason since unseen dismissed rested
-  (refused 0) (missed 0) (seen 0) kept buffer)
+(cl-defstruct (todo-write-agent--mark
+               (:constructor todo-write-agent--make-mark) (:copier nil))
+  "What the user has seen of an agent.
+UNSEEN means that it came to rest while it was not visible, DISMISSED that
+the user dismissed its state.  RESTED is the time at which it came to rest
+last.  SEEN is when the user saw its refused calls last, MISSED the number
+of those of an earlier session.  BUFFER caches its own buffer until it does
+something else; `none' means that it has none."
+  unseen dismissed (rested -1) (seen 0) (missed 0) buffer)
 
 ;;; Names
 
@@ -53,15 +48,16 @@ next transition; `none' means that it has none."
 AGENT is a plist as from `todo-write-agents'.  An agent without a plan
 may exit, but was stopped if it was killed."
   (unless (plist-get agent :activity)
-    (todo-write-agent--stopped (plist-get agent :ending)
-                                (plist-get (plist-get agent :plan) :state))))
+    (todo-write-agent--stopped agent)))
 
-(defun todo-write-agent--stopped (ending state)
-  "Return ENDING if it left tasks undone in a plan of STATE, else nil."
-  (pcase ending
-    ((guard (eq state 'done)) nil)
-    ((or 'killed 'denied 'error) ending)
-    ('session-ended (and (memq state '(active paused)) ending))))
+(defun todo-write-agent--stopped (agent)
+  "Return the ending of AGENT if that left tasks undone, else nil."
+  (let ((ending (plist-get agent :ending))
+        (state (plist-get (plist-get agent :plan) :state)))
+    (pcase ending
+      ((guard (eq state 'done)) nil)
+      ((or 'killed 'denied 'error) ending)
+      ('session-ended (and (memq state '(active paused)) ending)))))
 
 (defun todo-write-agent-state (agent)
   "Return the state of AGENT, a plist as from `todo-write-agents', as a symbol.
@@ -103,8 +99,11 @@ rank newest first, those that stopped after the others."
 
 ;;; Tracking
 
-(defvar todo-write-agent--records nil
-  "Alist of threads' keys and `todo-write-agent--record's, oldest first.")
+(defvar todo-write-agent--known nil
+  "Alist of threads' keys and their agents as told last, oldest first.")
+
+(defvar todo-write-agent--marks (make-hash-table :test #'equal)
+  "The `todo-write-agent--mark's of agents, by the keys of their threads.")
 
 (defvar todo-write-agent--tracking nil
   "Non-nil while `todo-write-agent-functions' has functions.")
@@ -142,21 +141,14 @@ Those that need the user come first; subagents are left out.  The keys are
 Times are in milliseconds since the epoch.  Do not modify the plists."
   (unless todo-write-agent--tracking
     (todo-write-agent--update-all))
-  (sort (mapcar (lambda (entry) (todo-write-agent--record-plist (cdr entry)))
-                todo-write-agent--records)
-        #'todo-write-agent-before-p))
+  (sort (mapcar #'cdr todo-write-agent--known) #'todo-write-agent-before-p))
 
 (defun todo-write-agent (thread)
   "Return the agent of THREAD as a plist, or nil.
 It is as in `todo-write-agents'."
   (unless todo-write-agent--tracking
     (todo-write-agent--update-silently (list thread)))
-  (when-let* ((record (todo-write-agent--record thread)))
-    (todo-write-agent--record-plist record)))
-
-(defun todo-write-agent--record (thread)
-  "Return the record of the agent of THREAD, a key, or nil."
-  (cdr (assoc thread todo-write-agent--records)))
+  (cdr (assoc thread todo-write-agent--known)))
 
 (defun todo-write-agent-watch (symbol value &optional operation where)
   "Track agents while SYMBOL, `todo-write-agent-functions', has functions.
@@ -183,10 +175,11 @@ It gets VALUE by OPERATION in the buffer WHERE.  A variable watcher."
 (defun todo-write-agent--update-all ()
   "Update all agents; changes while nothing watched count as seen."
   (let ((keys (and (featurep 'todo-write-dyn)
-                   (seq-union (todo-write-threads-loaded)
-                              (todo-write-core-call todo-write-dyn--reported)))))
-    (setq todo-write-agent--records
-          (seq-filter (lambda (entry) (member (car entry) keys)) todo-write-agent--records))
+                   (todo-write-core-call todo-write-dyn--agent-keys))))
+    (setq todo-write-agent--known
+          (seq-filter (lambda (entry) (member (car entry) keys)) todo-write-agent--known))
+    (maphash (lambda (key _) (unless (member key keys) (remhash key todo-write-agent--marks)))
+             todo-write-agent--marks)
     (todo-write-agent--update-silently keys)))
 
 (defun todo-write-agent--update-silently (threads)
@@ -205,94 +198,100 @@ For `todo-write-events-functions'."
 (defun todo-write-agent--update (thread)
   "Update the agent of THREAD, and tell what changed.
 If there is no such agent any more, forget it."
-  (cond ((not (or (todo-write-activity-get thread)
-                  ;; A process may work for a moment in a session in which nothing was asked.
-                  (plist-get (todo-write-about thread) :agent)
-                  (not (eq 'empty (todo-write-state thread)))))
-         (todo-write-agent--forget thread))
-        ((not (todo-write-parent thread))
-         (let* ((record (or (todo-write-agent--record thread)
-                            (let ((record (todo-write-agent--recorded thread)))
-                              (setq todo-write-agent--records
-                                    (nconc todo-write-agent--records (list (cons thread record))))
-                              record)))
-                (summary (todo-write-summary thread)))
-           (todo-write-agent--note record thread summary)
-           (setf (todo-write-agent--record-refused record)
-                 (+ (todo-write-agent--record-missed record)
-                    ;; What there was before tracking began is not new.
-                    (todo-write-plan-refused thread
-                                             (max todo-write-agent--began
-                                                  (todo-write-agent--record-seen record)))))
-           (when (and (> (todo-write-agent--record-refused record) 0)
-                      (todo-write-agent-visible-p thread))
-             (todo-write-agent--see-refused record))
-           (todo-write-agent--renew record thread summary)))))
+  (let* ((mark (gethash thread todo-write-agent--marks))
+         (known (todo-write-core-call todo-write-dyn--agent
+                  thread (max todo-write-agent--began
+                              (if mark (todo-write-agent--mark-seen mark) 0)))))
+    (if (null known)
+        (todo-write-agent--forget thread)
+      (todo-write-agent--set
+       thread (todo-write-agent--of thread known
+                                    (or mark (todo-write-agent--marked thread known)))))))
 
-(defun todo-write-agent--recorded (thread)
-  "Return a new record of the agent of THREAD, with what its journal has."
-  (let* ((about (todo-write-about thread))
-         (unseen (plist-get about :unseen))
-         (refused (or (plist-get about :refused) 0)))
-    (todo-write-agent--make-record
-     :unseen unseen :missed refused :kept (cons unseen refused)
-     ;; Those that the journal counts are not counted again.
-     :seen (if (> refused 0) (todo-write-core-now) 0))))
+(defun todo-write-agent--marked (thread known)
+  "Return a new mark of the agent of THREAD, with what the journal has.
+KNOWN is what the module knows of it."
+  (let* ((about (plist-get known :about))
+         (missed (or (plist-get about :refused) 0)))
+    (puthash thread (todo-write-agent--make-mark
+                     :unseen (plist-get about :unseen) :missed missed
+                     ;; Those that the journal counts are not counted again.
+                     :seen (if (> missed 0) (todo-write-core-now) 0))
+             todo-write-agent--marks)))
 
-(defun todo-write-agent--see-refused (record)
-  "Note in RECORD that the user sees the refused calls."
-  (setf (todo-write-agent--record-seen record) (todo-write-core-now)
-        (todo-write-agent--record-missed record) 0
-        (todo-write-agent--record-refused record) 0))
+(defun todo-write-agent--of (thread known mark)
+  "Return the agent of THREAD, a plist, and note in MARK what it did.
+KNOWN is what the module knows of it."
+  (let* ((old (cdr (assoc thread todo-write-agent--known)))
+         (about (plist-get known :about))
+         (does (plist-get known :does))
+         (activity (plist-get does :activity))
+         (refused (+ (todo-write-agent--mark-missed mark) (plist-get known :refused)))
+         (new (todo-write-agent-plist
+               thread about (plist-get known :plan) (plist-get known :new)
+               :activity activity
+               :reason (plist-get does :reason)
+               :requests (length (todo-write-requests thread))
+               :background (plist-get does :background)
+               :left (plist-get does :left)))
+         (goes-on (and old (cl-loop for part in '(:activity :reason)
+                                    always (equal (plist-get old part) (plist-get new part)))
+                       (eq (todo-write-agent--stopped old) (todo-write-agent--stopped new))))
+         (since (plist-get (if goes-on old does) :since)))
+    (unless goes-on
+      (setf (todo-write-agent--mark-buffer mark) nil
+            (todo-write-agent--mark-dismissed mark) nil)
+      (unless activity
+        ;; One that was resumed has not worked since it rested, nor one that was found at
+        ;; rest: a follower may find one that has been idle for hours.  After a command that
+        ;; no model reads, there is to see what there was before.
+        (when (and (>= since todo-write-agent--began)
+                   (> since (todo-write-agent--mark-rested mark)))
+          (setf (todo-write-agent--mark-unseen mark)
+                (not (or (plist-get about :unattended) (todo-write-agent-visible-p thread)))))
+        (setf (todo-write-agent--mark-rested mark) since)))
+    (when (and (> refused 0) (todo-write-agent-visible-p thread))
+      (todo-write-agent--see-refused mark)
+      (setq refused 0))
+    (let ((unseen (todo-write-agent--mark-unseen mark))
+          (dismissed (todo-write-agent--mark-dismissed mark)))
+      (unless (and (eq (and unseen (not dismissed)) (plist-get about :unseen))
+                   (= refused (or (plist-get about :refused) 0)))
+        (todo-write-core-call todo-write-dyn--keep-unseen
+          thread (and unseen (not dismissed)) refused))
+      `( :since ,since :refused ,refused :dismissed ,dismissed
+         :attention ,(pcase activity
+                       ('unknown 'unknown)
+                       ((guard dismissed) 'idle)
+                       ((or 'waiting 'failed) 'needs-you)
+                       ('working 'working)
+                       ('suspended 'idle)
+                       (_ (if unseen 'unseen 'idle)))
+         ,@new))))
 
-(defun todo-write-agent--keep (record thread)
-  "Let the journal of THREAD have what its user has not seen, by RECORD."
-  (let ((kept (cons (and (todo-write-agent--record-unseen record)
-                         (not (todo-write-agent--record-dismissed record)))
-                    (todo-write-agent--record-refused record))))
-    (unless (equal kept (todo-write-agent--record-kept record))
-      (setf (todo-write-agent--record-kept record) kept)
-      (todo-write-core-call todo-write-dyn--keep-unseen thread (car kept) (cdr kept)))))
+(defun todo-write-agent--see-refused (mark)
+  "Note in MARK that the user sees the refused calls."
+  (setf (todo-write-agent--mark-seen mark) (todo-write-core-now)
+        (todo-write-agent--mark-missed mark) 0))
+
+(defun todo-write-agent--set (thread new)
+  "Let NEW be the agent of THREAD, nil if it is gone, and tell if it is another."
+  (let* ((entry (assoc thread todo-write-agent--known))
+         (old (cdr entry)))
+    (unless (equal old new)
+      (cond ((null new) (setq todo-write-agent--known (delq entry todo-write-agent--known)))
+            (entry (setcdr entry new))
+            (t (setq todo-write-agent--known
+                     (append todo-write-agent--known (list (cons thread new))))))
+      (unless todo-write-agent--silent
+        (let ((inhibit-quit t))
+          (todo-write-events-run-functions 'todo-write-agent-functions
+                                           (list thread old new)))))))
 
 (defun todo-write-agent--forget (thread)
   "Forget the agent of THREAD, and tell that it is gone."
-  (when-let* ((record (todo-write-agent--record thread)))
-    (setq todo-write-agent--records (assoc-delete-all thread todo-write-agent--records))
-    (todo-write-agent--tell thread (todo-write-agent--record-plist record) nil)))
-
-(defun todo-write-agent--renew (record thread summary)
-  "Make the plist of RECORD again, and tell of the change if it is another.
-RECORD is that of the agent of THREAD, SUMMARY is that of its plan, or nil
-if that is the same."
-  (todo-write-agent--keep record thread)
-  (let* ((old (todo-write-agent--record-plist record))
-         (summary (or summary (plist-get old :plan)))
-         ;; A session may move to another project.
-         (about (todo-write-about thread))
-         (reported (todo-write-activity-get thread))
-         (activity (todo-write-agent--record-activity record))
-         (dismissed (todo-write-agent--record-dismissed record))
-         (files (todo-write-plan-unseen-files thread))
-         (new (todo-write-agent-plist
-               thread about summary files
-               :activity (unless (eq activity 'rest) activity)
-               :reason (todo-write-agent--record-reason record)
-               :since (todo-write-agent--record-since record)
-               :attention (pcase activity
-                            ('unknown 'unknown)
-                            ((guard dismissed) 'idle)
-                            ((or 'waiting 'failed) 'needs-you)
-                            ('working 'working)
-                            ('suspended 'idle)
-                            (_ (if (todo-write-agent--record-unseen record) 'unseen 'idle)))
-               :requests (length (todo-write-requests thread))
-               :background (or (plist-get reported :background) 0)
-               :refused (todo-write-agent--record-refused record)
-               :dismissed dismissed
-               :left (plist-get reported :left))))
-    (unless (equal old new)
-      (setf (todo-write-agent--record-plist record) new)
-      (todo-write-agent--tell thread old new))))
+  (remhash thread todo-write-agent--marks)
+  (todo-write-agent--set thread nil))
 
 (defun todo-write-agent-plist (thread about summary files &rest more)
   "Return the plist of the agent of THREAD with the keys MORE.
@@ -315,50 +314,9 @@ the number of files that were not reviewed."
 (defun todo-write-agent-restore (thread)
   "Load THREAD if it is of an earlier session; return its agent, or nil."
   (todo-write-restore thread)
-  (unless (todo-write-agent--record thread)
+  (unless (assoc thread todo-write-agent--known)
     (todo-write-agent--update-silently (list thread)))
   (todo-write-agent thread))
-
-(defun todo-write-agent--tell (thread old new)
-  "Tell `todo-write-agent-functions' that the agent of THREAD was OLD and is NEW."
-  (unless todo-write-agent--silent
-    (let ((inhibit-quit t))
-      (todo-write-events-run-functions 'todo-write-agent-functions (list thread old new)))))
-
-(defun todo-write-agent--note (record thread summary)
-  "Note in RECORD whether the agent of THREAD made a transition.
-SUMMARY is that of its plan."
-  (let* ((reported (todo-write-activity-get thread))
-         (reason (plist-get reported :reason))
-         (activity (todo-write-core-call todo-write-dyn--agent-activity thread))
-         (ending (todo-write-agent--stopped (plist-get summary :ending)
-                                             (plist-get summary :state))))
-    (unless (and (eq activity (todo-write-agent--record-activity record))
-                 (eq ending (todo-write-agent--record-ending record))
-                 (equal reason (todo-write-agent--record-reason record)))
-      (setf (todo-write-agent--record-activity record) activity
-            (todo-write-agent--record-ending record) ending
-            (todo-write-agent--record-reason record) reason
-            (todo-write-agent--record-buffer record) nil
-            (todo-write-agent--record-dismissed record) nil
-            (todo-write-agent--record-since record)
-            (or (plist-get reported :since)
-                (plist-get (car (last (todo-write-revisions thread))) :timestamp)
-                (todo-write-core-now))
-            (todo-write-agent--record-unseen record)
-            (if (and (eq activity 'rest)
-                     ;; One that was resumed has not worked since it rested, nor one that was
-                     ;; found at rest: a follower may find one that has been idle for hours.
-                     (>= (todo-write-agent--record-since record) todo-write-agent--began)
-                     (> (todo-write-agent--record-since record)
-                        (or (todo-write-agent--record-rested record) -1)))
-                (not (or (plist-get (todo-write-about thread) :unattended)
-                         (todo-write-agent-visible-p thread)))
-              ;; A command that no model reads leaves what there was to see.
-              (todo-write-agent--record-unseen record)))
-      (when (eq activity 'rest)
-        (setf (todo-write-agent--record-rested record)
-              (todo-write-agent--record-since record))))))
 
 ;;; Seen and dismissed
 
@@ -380,34 +338,34 @@ SUMMARY is that of its plan."
 
 (defun todo-write-agent--look (&rest _)
   "Mark agents that are visible now as seen."
-  (pcase-dolist (`(,thread . ,record) todo-write-agent--records)
-    (when (and (or (todo-write-agent--record-unseen record)
-                   (> (todo-write-agent--record-refused record) 0))
+  (pcase-dolist (`(,thread . ,agent) todo-write-agent--known)
+    (when (and (or (todo-write-agent--mark-unseen (gethash thread todo-write-agent--marks))
+                   (> (plist-get agent :refused) 0))
                (todo-write-agent-visible-p thread))
       (todo-write-agent-see thread))))
 
 (defun todo-write-agent-see (thread &optional unseen)
   "Mark the agent of THREAD as seen, or as unseen if UNSEEN is non-nil."
-  (when-let* ((record (todo-write-agent--record thread)))
-    (setf (todo-write-agent--record-unseen record) (and unseen t))
+  (when-let* ((mark (gethash thread todo-write-agent--marks)))
+    (setf (todo-write-agent--mark-unseen mark) (and unseen t))
     (if unseen
-        (setf (todo-write-agent--record-dismissed record) nil)
-      (todo-write-agent--see-refused record))
-    (todo-write-agent--renew record thread nil)))
+        (setf (todo-write-agent--mark-dismissed mark) nil)
+      (todo-write-agent--see-refused mark))
+    (todo-write-agent--update thread)))
 
 (defun todo-write-agent-dismiss (thread flag)
   "Treat the agent of THREAD as idle until its next transition if FLAG is non-nil."
-  (when-let* ((record (todo-write-agent--record thread)))
-    (setf (todo-write-agent--record-dismissed record) (and flag t))
-    (todo-write-agent--renew record thread nil)))
+  (when-let* ((mark (gethash thread todo-write-agent--marks)))
+    (setf (todo-write-agent--mark-dismissed mark) (and flag t))
+    (todo-write-agent--update thread)))
 
 ;;; Its buffer
 
 (defun todo-write-agent-buffer (thread &optional again)
   "Return the buffer in which the user talks to the agent of THREAD, or nil.
 AGAIN non-nil means to look for it again before its next transition."
-  (let* ((record (or (todo-write-agent--record thread) (todo-write-agent--make-record)))
-         (known (and (not again) (todo-write-agent--record-buffer record))))
+  (let* ((mark (or (gethash thread todo-write-agent--marks) (todo-write-agent--make-mark)))
+         (known (and (not again) (todo-write-agent--mark-buffer mark))))
     (cond
      ((eq known 'none) nil)
      ((buffer-live-p known) known)
@@ -424,7 +382,7 @@ AGAIN non-nil means to look for it again before its next transition."
                               (buffer-list))
                     (todo-write-host-ask #'todo-write-host-visit thread)
                     (and pid (todo-write-terminal-buffer pid)))))
-          (setf (todo-write-agent--record-buffer record) (or buffer 'none))
+          (setf (todo-write-agent--mark-buffer mark) (or buffer 'none))
           buffer)))))
 
 (defun todo-write-agent-pid (thread)

@@ -29,8 +29,7 @@ epoch.  It is nil if no transcript has the call."
   (let* ((inhibit-quit t)
          (outcome (todo-write-plan-publish thread
                                            (todo-write-core-call todo-write-dyn--write
-                                             thread input source unanswered call)
-                                           t)))
+                                             thread input source unanswered call))))
     (when (and (not unanswered) (todo-write-plan-comments thread))
       (plist-put outcome :result (todo-write-note-result thread (plist-get outcome :result)))
       (when (and (plist-get outcome :ok) (consp call))
@@ -38,20 +37,15 @@ epoch.  It is nil if no transcript has the call."
           thread call (plist-get outcome :result))))
     outcome))
 
-(defun todo-write-plan-publish (thread outcome &optional written)
+(defun todo-write-plan-publish (thread outcome)
   "Publish OUTCOME of THREAD to subscribers and by dispatch, and return it.
 OUTCOME is nil if something else was recorded than a list.
-The caller inhibits quitting, since the change is already saved.
-WRITTEN is non-nil for a write of the agent, which has not failed then."
+The caller inhibits quitting, since the change is already saved."
   (unwind-protect
       (todo-write-events-deliver thread)
-    (unwind-protect
-        ;; A write that leaves the list as it is may have resumed the thread, told the
-        ;; agent of the user's tasks, or been refused.
-        (todo-write-events-dispatch thread 'change (and (plist-get outcome :changes) outcome))
-      (when (and written (plist-get outcome :ok) (eq (car (todo-write-activity thread)) 'failed))
-        (todo-write-activity-publish
-         (todo-write-core-call todo-write-dyn--clear-failure thread)))))
+    ;; A write that leaves the list as it is may have resumed the thread, told the
+    ;; agent of the user's tasks, or been refused.
+    (todo-write-events-dispatch thread 'change (and (plist-get outcome :changes) outcome)))
   (todo-write-events-warn (plist-get outcome :warnings))
   outcome)
 
@@ -116,12 +110,6 @@ Without these, return OTHERWISE, by default the key.  KEPT is as for
 `todo-write-plan-title'."
   (or title (todo-write-plan-title thread kept) otherwise thread))
 
-(defun todo-write-plan-refused (thread time)
-  "Return how many calls of the agent of THREAD were refused after TIME.
-TIME is in milliseconds since the epoch.  Those count that are among the
-observations in memory."
-  (todo-write-core-call todo-write-dyn--refused thread time))
-
 (defun todo-write-plan-patches (thread id path)
   "Return the recorded changes of THREAD as a list of (FILE . PATCH).
 FILE is the absolute name of a file, and PATCH a diff of it alone.  ID
@@ -170,10 +158,6 @@ What its transcript had before this package read it does not count.  The
 value is a plist: :files, the number of files; :items, the ids of the
 items in progress at the time; :turns, the numbers of the turns."
   (todo-write-core-call todo-write-dyn--unseen thread))
-
-(defun todo-write-plan-unseen-files (thread)
-  "Return the number of files in `todo-write-plan-unseen' of THREAD."
-  (todo-write-core-call todo-write-dyn--unseen-files thread))
 
 ;;; Comments
 

@@ -63,7 +63,6 @@ mod named;
 pub mod pid;
 pub mod program;
 pub mod recorder;
-pub mod reports;
 pub mod request;
 pub mod review;
 pub mod text;

@@ -18,15 +18,14 @@ use serde_json::Map;
 use crate::events::Millis;
 use crate::events::observation::{Details, Payload, Type};
 use crate::events::policy::Policy;
-use crate::journal::store::Store;
+use crate::journal::store::{Changed, Store};
 use crate::list::change::diff;
 use crate::list::identity::THRESHOLDS;
 use crate::list::item::{List, Status};
 use crate::list::similarity::{Rarity, Words, similarity};
-use crate::reports::{self, Report, after};
-use crate::thread::activity::Ending;
+use crate::thread::activity::{By, End, Ending, Fact, Facts, Told, Turn};
 use crate::thread::record::PositionRecord;
-use crate::thread::{Outcome, State, Thread};
+use crate::thread::{Outcome, Thread};
 use crate::wire::event::{Event, EventKind, PlanResult, Source};
 use crate::wire::program::Machine;
 use event::{is_recent, line_time, metadata, turn};
@@ -39,8 +38,8 @@ pub struct ThreadUpdate {
     pub thread: String,
     /// The outcome of the last write, with the changes of all of them; `None` if the list is equal.
     pub outcome: Option<Outcome>,
-    /// What the events say of the agent's turn.
-    pub turn: Option<Report>,
+    /// What became of the agent, if the events tell of its turn.
+    pub changed: Option<Changed>,
 }
 
 /// Parts of the description of a thread: its project, the folder in which its session began if that is another
@@ -64,14 +63,23 @@ pub struct Recorder {
     pub project: Option<String>,
     /// The machine of the session; `None` for this one.
     machine: Option<Machine>,
-    /// The threads written to, with the times of their last events.
-    threads: HashMap<String, Millis>,
+    /// The threads written to.
+    threads: HashMap<String, Recorded>,
     /// The titles of threads, which the user may forget while their sessions go on.
     titles: HashMap<String, String>,
     /// Whether the last list of a thread came from the agent's own tools.
     has_own_lists: HashMap<String, bool>,
     /// What may be recorded. Reading hides calls by it, too.
     pub policy: Policy,
+}
+
+/// What was recorded of a thread.
+#[derive(Debug, Default)]
+struct Recorded {
+    /// The time of the last event.
+    last: Millis,
+    /// What the events tell of the agent: its turn.
+    facts: Facts,
 }
 
 /// The update of a thread while a batch of events is recorded.
@@ -84,7 +92,8 @@ struct PendingUpdate {
     /// How far the transcripts of its events are recorded, where that changed.
     positions: Vec<PositionRecord>,
     outcome: Option<Outcome>,
-    turn: Option<Report>,
+    /// Whether an event told of the agent's turn.
+    has_turn: bool,
     /// Whether an event was recorded.
     is_changed: bool,
 }
@@ -102,12 +111,12 @@ impl Recorder {
 
     /// The time of the last event of a thread, if this recorder has written to it.
     pub(crate) fn last_time(&self, key: &str) -> Option<Millis> {
-        self.threads.get(key).copied()
+        Some(self.threads.get(key)?.last)
     }
 
     /// The threads that this recorder has written to, with the times of their last events.
     pub(crate) fn threads(&self) -> impl Iterator<Item = (&str, Millis)> {
-        self.threads.iter().map(|(key, time)| (key.as_str(), *time))
+        self.threads.iter().map(|(key, recorded)| (key.as_str(), recorded.last))
     }
 
     /// The name of the session's machine; `None` for this one.
@@ -173,12 +182,16 @@ impl Recorder {
         }
         pending.is_changed = true;
         let thread = store.open(&pending.thread, Map::new(), now);
-        let last = self.threads.get(&pending.thread).copied();
-        let time = time_in(thread, event.time.or(last), now);
+        let recorded = self.threads.entry(pending.thread.clone()).or_default();
+        let last = Some(recorded.last).filter(|last| *last > 0);
+        recorded.last = time_in(thread, event.time.or(last), now);
+        let time = recorded.last;
         if let Some(turn) = turn(&event.kind, time, now) {
-            pending.turn = Some(after(pending.turn.as_ref(), turn, reports::Source::Transcript));
+            pending.has_turn = true;
+            recorded.facts.tell(Fact::Turn(Told::new(turn, By::Lines, time)));
+            let agent = recorded.facts.decide();
+            thread.change(|thread| thread.follow(&agent, time));
         }
-        self.threads.insert(pending.thread.clone(), time);
         let outcome = thread.change(|thread| self.record_event(thread, event, keep_completed, time));
         pending.outcome = outcome.or(pending.outcome.take());
     }
@@ -194,27 +207,35 @@ impl Recorder {
     }
 
     /// Ends a batch of events; returns the updates of its threads, ordered by their first events, subagents first.
-    pub fn finish(&self, store: &mut Store, Touched(mut touched): Touched, now: Millis) -> Vec<ThreadUpdate> {
+    pub fn finish(
+        &mut self,
+        store: &mut Store,
+        Touched(mut touched): Touched,
+        now: Millis,
+    ) -> Vec<ThreadUpdate> {
         touched.retain(|pending| pending.is_changed);
-        self.end_if_old(store, &touched, now);
         touched.sort_by_key(|pending| !pending.is_subagent);
-        touched.into_iter().map(|pending| update(store, pending)).collect()
+        touched.into_iter().map(|pending| self.update(store, pending, now)).collect()
     }
 
-    /// Ends the threads just read of a session whose newest line is old, each at its last event. Its time
-    /// must not run until the moment of reading.
-    fn end_if_old(&self, store: &mut Store, touched: &[PendingUpdate], now: Millis) {
-        if self.threads.values().any(|time| is_recent(*time, now)) {
-            return;
-        }
-        for pending in touched {
-            let last = self.threads.get(&pending.thread).copied();
-            let active = store.get_mut(&pending.thread).filter(|thread| thread.state() == State::Active);
-            if let (Some(last), Some(thread)) = (last, active) {
-                let time = last.max(thread.last_time()).min(now);
-                thread.change(|thread| thread.end_turn(SESSION_ENDED.into(), Ending::SessionEnded, time));
+    /// The update of a thread. A turn whose last line is old is over: its time must not run until the moment of
+    /// reading.
+    fn update(&mut self, store: &mut Store, pending: PendingUpdate, now: Millis) -> ThreadUpdate {
+        let PendingUpdate { thread: key, list, mut outcome, .. } = pending;
+        let recorded = self.threads.get_mut(&key).filter(|_| pending.has_turn);
+        let changed = recorded.map(|Recorded { last, facts }| {
+            if facts.turn.what == Turn::Runs(None) && !is_recent(*last, now) {
+                let end = End::new(Ending::SessionEnded, Some(SESSION_ENDED.to_owned()));
+                facts.tell(Fact::Turn(Told::new(Turn::Over(end), By::Lines, *last)));
             }
+            store.agents.touch(&key);
+            store.tell(&key, [Fact::Turn(facts.turn.clone())], now)
+        });
+        if let Some(thread) = store.get_mut(&key) {
+            let changes = diff(&list, thread.list());
+            outcome = outcome.filter(|_| !changes.is_empty()).map(|outcome| Outcome { changes, ..outcome });
         }
+        ThreadUpdate { thread: key, outcome, changed }
     }
 
     /// A sentence if the list of a thread now comes from another tool.
@@ -256,15 +277,6 @@ impl Recorder {
             ..PendingUpdate::default()
         }
     }
-}
-
-fn update(store: &mut Store, pending: PendingUpdate) -> ThreadUpdate {
-    let mut outcome = pending.outcome;
-    if let Some(thread) = store.get_mut(&pending.thread) {
-        let changes = diff(&pending.list, thread.list());
-        outcome = outcome.filter(|_| !changes.is_empty()).map(|outcome| Outcome { changes, ..outcome });
-    }
-    ThreadUpdate { thread: pending.thread, outcome, turn: pending.turn }
 }
 
 /// The open item that is most similar to `description`, if any is.

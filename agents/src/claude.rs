@@ -41,8 +41,8 @@ use todo_write::events::policy::Policy;
 use todo_write::events::session::{Cost, Goal};
 use todo_write::list::input::Options;
 use todo_write::list::raw::Raw;
-use todo_write::reports::Background;
 use todo_write::text::excerpt;
+use todo_write::thread::activity::Background;
 use todo_write::wire::event::{Event, EventKind, Place, Source, lenient};
 use tools::{ToolCall, ToolResult};
 

@@ -51,13 +51,6 @@ wire_names! {
     }
 }
 
-impl Ending {
-    /// Whether another ending replaced that of a turn, between two looks.
-    pub(crate) fn is_replaced(before: Option<Ending>, after: Option<Ending>) -> bool {
-        before.is_some() && after.is_some() && before != after
-    }
-}
-
 /// A commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commit {

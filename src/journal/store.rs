@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::folder;
@@ -19,7 +20,7 @@ use crate::events::Millis;
 use crate::events::observation::Observation;
 use crate::events::work::{Part, WorkSums, belongs};
 use crate::file::modified;
-use crate::thread::activity::Ending;
+use crate::thread::activity::{Agents, Doing, End, Ending, Fact};
 use crate::thread::record::Record;
 use crate::thread::{EMACS, Thread, parent_in};
 
@@ -65,6 +66,30 @@ pub struct Store {
     current: Option<String>,
     /// What was read last of older segments.
     older: Option<OlderThread>,
+    /// What is known of the agents of the plans, and of others.
+    pub agents: Agents,
+}
+
+/// What a fact changed of an agent and its plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Changed {
+    /// The plan's key.
+    pub thread: String,
+    /// Whether the state of the plan changed, or another ending replaced that of its turn.
+    #[serde(rename = "changed")]
+    pub is_changed: bool,
+    /// Whether the agent does something else.
+    #[serde(rename = "transition")]
+    pub is_transition: bool,
+    /// Sentences for the user.
+    pub warnings: Vec<String>,
+}
+
+impl Changed {
+    /// Whether anybody needs to hear of it.
+    pub fn is_news(&self) -> bool {
+        self.is_changed || self.is_transition || !self.warnings.is_empty()
+    }
 }
 
 impl Store {
@@ -355,10 +380,32 @@ impl Store {
         WideSearch::new(limit, left)
     }
 
-    /// How the agent of a plan of this process ended, why the plan is paused, and when it last changed.
-    pub(crate) fn end_of(&mut self, key: &str) -> Option<(Ending, Option<&str>, Millis)> {
+    /// How the agent of a plan of this process ended by its journal, and when that last changed.
+    pub(crate) fn end_of(&mut self, key: &str) -> Option<(End, Millis)> {
         let plan = self.get_mut(key)?;
-        Some((plan.ending()?, plan.pause_reason(), plan.last_time()))
+        Some((End::new(plan.ending()?, plan.pause_reason().map(str::to_owned)), plan.last_time()))
+    }
+
+    /// Tells facts of the agent of a plan, which follows what the agent does then.
+    pub fn tell(&mut self, key: &str, facts: impl IntoIterator<Item = Fact>, now: Millis) -> Changed {
+        facts.into_iter().for_each(|fact| self.agents.tell(key, fact));
+        let (is_transition, decision) = self.agents.decide(key, now);
+        let mut is_changed = false;
+        // The agent of a plan that this process does not use has stopped.
+        if let Some(decision) = decision
+            && let Some(plan) = self.get_mut(key)
+            && plan.following(&decision) != *plan.agent_activity()
+        {
+            let before = (plan.state(), plan.ending());
+            // It did not end before what the plan knows.
+            let is_work = decision.doing == Doing::Working;
+            let time = if is_work { now } else { decision.since.max(plan.last_time()).min(now) };
+            plan.change(|thread| thread.follow(&decision, time));
+            let ending = plan.ending();
+            let is_replaced = before.1.is_some() && ending.is_some() && before.1 != ending;
+            is_changed = before.0 != plan.state() || is_replaced;
+        }
+        Changed { thread: key.to_owned(), is_changed, is_transition, warnings: self.take_warnings() }
     }
 
     /// Whether this process uses the plan.
@@ -445,6 +492,7 @@ impl Store {
         }
         self.plans.remove(key);
         self.used.remove(key);
+        self.agents.forget(key);
         if self.current.as_deref() == Some(key) {
             self.current = None;
         }

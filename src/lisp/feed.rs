@@ -12,7 +12,6 @@ use super::door::ShownEvent;
 use super::function::{Object, lisp};
 use super::news::{News, Update, UpdateOutcome};
 use super::read::Key;
-use super::reports::Changed;
 use super::ser::{self, Sparse};
 use super::sessions::Followup;
 use super::shown::ShownSummary;
@@ -21,6 +20,7 @@ use crate::channel::{Channel, Sent};
 use crate::error::Error;
 use crate::events::millis_of;
 use crate::file::Slice;
+use crate::journal::store::Changed;
 use crate::recorder::Recorder;
 use crate::recorder::apply::Applier;
 use crate::thread::summary::Summary;
@@ -272,7 +272,7 @@ impl Module {
             let applied = self.followed.appliers.get(&id)?.progress();
             Some(News::Progress(id, applied.thread.clone(), applied.percent()))
         }));
-        changed.retain(|changed| !changed.is_empty());
+        changed.retain(Changed::is_news);
         if !changed.is_empty() {
             news.push(News::Changed(changed));
         }
@@ -345,7 +345,7 @@ impl Module {
             return;
         };
         fed.partly.remove(&session);
-        fed.changed.extend(self.report_lines(&mut applied.updates));
+        fed.changed.extend(applied.updates.iter_mut().filter_map(|update| update.changed.take()));
         self.look_for_process(session);
         let updates = applied.updates.into_iter().map(|update| {
             let outcome = update.outcome.and_then(|outcome| {

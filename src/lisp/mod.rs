@@ -10,6 +10,7 @@
 //! - An error of this crate becomes a child of `todo-write-error`. A signal or throw of Lisp, such as
 //!   quit, passes through.
 
+mod agents;
 mod de;
 mod diffs;
 mod door;
@@ -25,7 +26,6 @@ mod observations;
 mod pid;
 mod programs;
 mod read;
-mod reports;
 mod requests;
 mod review;
 mod rows;
@@ -45,9 +45,9 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::SystemTime;
 
-use emacs::{Env, Result, Value};
+use emacs::{Env, Result};
 use once_cell::sync::Lazy;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Map;
 
 use crate::error::Error;
@@ -58,7 +58,6 @@ use crate::journal::Durability;
 use crate::journal::plan::Plan;
 use crate::journal::store::{Storage, Store};
 use crate::list::input::{Options, SeveralInProgress};
-use crate::reports::Table;
 use crate::thread::{State, Thread};
 use crate::wire::program::Command;
 use function::lisp;
@@ -80,6 +79,7 @@ fn init(env: &Env) -> Result<()> {
     }));
     let files = [
         define,
+        agents::define,
         diffs::define,
         door::define,
         feed::define,
@@ -120,10 +120,8 @@ struct Module {
     settings: Settings,
     /// The store of the folder in the settings.
     store: Store,
-    /// What was reported of the agents of its threads.
-    reports: Table,
-    /// The same of other folders.
-    others: HashMap<Option<PathBuf>, (Store, Table)>,
+    /// Those of other folders.
+    others: HashMap<Option<PathBuf>, Store>,
     /// The sessions that are followed.
     followed: feed::Followed,
 }
@@ -135,9 +133,8 @@ impl Module {
         if last != storage.folder {
             self.store.summarize();
             let next = self.others.remove(&storage.folder);
-            let (store, reports) = next.unwrap_or_else(|| (Store::new(storage.clone()), Table::default()));
-            let before = (mem::replace(&mut self.store, store), mem::replace(&mut self.reports, reports));
-            self.others.insert(last, before);
+            let next = next.unwrap_or_else(|| Store::new(storage.clone()));
+            self.others.insert(last, mem::replace(&mut self.store, next));
         }
         self.store.set_storage(storage);
         self.tell(&Command::Set(self.settings_there()));
@@ -145,8 +142,7 @@ impl Module {
 
     /// Restores what a panic left half changed.
     fn recover(&mut self) {
-        let others = self.others.values_mut().map(|(store, _)| store);
-        others.chain([&mut self.store]).for_each(Store::recover);
+        self.others.values_mut().chain([&mut self.store]).for_each(Store::recover);
     }
 
     /// The thread to write to, loaded or created if it is not in memory.
@@ -201,11 +197,6 @@ mod tests {
 
 fn now() -> Millis {
     millis_of(SystemTime::now()).unwrap_or_default()
-}
-
-/// Runs the body of a Lisp function and serializes its value.
-fn serialized<T: Serialize>(env: &Env, body: impl FnOnce() -> Result<T>) -> Result<Value<'_>> {
-    guarded(env, || ser::to_lisp(env, &body()?))
 }
 
 /// Runs `work` for Lisp, and turns panics and errors into Lisp errors.

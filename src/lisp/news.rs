@@ -3,9 +3,9 @@
 use serde::{Serialize, Serializer};
 
 use super::door::ShownEvent;
-use super::reports::Changed;
 use super::ser::Sparse;
 use super::shown::{self, ShownSummary};
+use crate::journal::store::Changed;
 use crate::thread::Outcome;
 use crate::wire::program::{Message, Process, SessionId};
 

@@ -7,17 +7,13 @@ use std::ops::Deref;
 
 use emacs::{ErrorKind, FromLisp, ModuleError, Result, Value};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Number, Value as Json};
 
 use super::function::Argument;
 use super::names::{keyword, word};
-use super::{de, guarded};
 use crate::error::{Error, Problem};
 use crate::list::raw::Raw;
-use crate::named::Name;
 use crate::text::excerpt;
-use crate::thread::activity::Ending;
 
 emacs::use_functions! {
     car cdr proper_list_p => "proper-list-p"
@@ -392,44 +388,4 @@ impl Argument<'_> for Input {
     fn read(_: &str, value: Value<'_>) -> Result<Input> {
         LispReader::new(false).read(value, 0).map(Input)
     }
-}
-
-/// Reads a string argument.
-pub(super) fn text(what: &str, value: Value<'_>) -> Result<String> {
-    de::from_lisp(what, value)
-}
-
-/// Reads an argument that is a non-negative integer.
-pub(super) fn whole_number<N: DeserializeOwned>(what: &str, value: Value<'_>) -> Result<N> {
-    de::from_lisp(what, value)
-}
-
-/// Reads an argument that may be nil.
-pub(super) fn optional<'e, T>(
-    what: &str,
-    value: Value<'e>,
-    read: impl FnOnce(&str, Value<'e>) -> Result<T>,
-) -> Result<Option<T>> {
-    if value.is_not_nil() { read(what, value).map(Some) } else { Ok(None) }
-}
-
-/// Reads a string or symbol as text, and nil or JSON's null as none.
-pub(super) fn name(what: &str, value: Value<'_>) -> Result<Option<String>> {
-    de::from_lisp(what, value).map(|name: Option<Name>| name.map(|Name(name)| name))
-}
-
-/// Lets functions of `#[defun]` take arguments of these types.
-macro_rules! from_lisp {
-    ($($type:ty: $what:literal,)+) => { $(
-        impl FromLisp<'_> for $type {
-            fn from_lisp(value: Value<'_>) -> Result<$type> {
-                guarded(value.env, || de::from_lisp($what, value))
-            }
-        }
-    )+ };
-}
-
-from_lisp! {
-    Key: "thread",
-    Ending: "ending",
 }

@@ -96,11 +96,6 @@ lisp! { env =>
         })?
     }
 
-    /// See `todo-write-plan-unseen-files'.
-    fn unseen_files(thread: Key) -> usize {
-        with_thread(env, &thread, |thread| thread.review().unseen().files.len())?
-    }
-
     /// Return what the user said to the agent of THREAD, oldest first, a list of plists.
     ///
     /// Their keys are `:id`, that of the observation, `:number`, its number, `:timestamp`, `:text`, `:path`, `:line`

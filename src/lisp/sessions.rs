@@ -1,17 +1,15 @@
-//! What the program tells of the sessions that are followed, as reports about their agents.
+//! What the program tells of the sessions that are followed, as facts about their agents.
 
 use std::mem;
 use std::time::SystemTime;
 
 use super::feed::Followed;
-use super::reports::{Changed, waiting};
 use super::{Module, now};
 use crate::events::{Millis, millis_of};
+use crate::journal::store::Changed;
 use crate::program::Identity;
-use crate::recorder::ThreadUpdate;
-use crate::reports::{Background, Report, Rest, Source, Weight, What};
-use crate::thread::activity::Ending;
-use crate::wire::program::{Command, ConnectionState, Message, Process, SessionId};
+use crate::thread::activity::{By, End, Ending, Fact, Facts, Process, Told, Turn};
+use crate::wire::program::{Command, ConnectionState, Message, Process as LiveProcess, SessionId};
 
 /// What is known of a session that is followed beside its lines.
 #[derive(Debug, Default)]
@@ -62,47 +60,54 @@ impl Followed {
     }
 
     /// The live process of a session.
-    fn process_of(&self, session: &Session) -> Option<&Process> {
+    fn process_of(&self, session: &Session) -> Option<&LiveProcess> {
         let id = session.claude_id()?;
         let mut live = self.live.values().flatten();
         live.find(|process| process.machine == session.machine && process.session.as_deref() == Some(id))
     }
 
     /// How the agent of a session ended, of which no process lives. It was killed if it left its file.
-    fn end_of(&self, session: &Session, pid: Option<u32>) -> (Rest, &'static str) {
+    fn end_of(&self, session: &Session, pid: Option<u32>) -> End {
         let id = session.claude_id();
         let is_killed = self.killed.values().flatten().any(|(machine, killed, number)| {
             *machine == session.machine && Some(killed.as_str()) == id && pid.is_none_or(|pid| pid == *number)
         });
         let mut live = self.live.values().flatten();
+        let end = |ending, reason: &str| End::new(ending, Some(reason.to_owned()));
         // Claude Code changes the session by its commands /clear and /resume.
-        let goes_on = |process: &Process| process.machine == session.machine && Some(process.pid) == pid;
-        if live.any(goes_on) {
-            (Rest { is_left: true, ..Rest::end(Some(Ending::SessionEnded)) }, "another session began")
+        if live.any(|process| process.machine == session.machine && Some(process.pid) == pid) {
+            End { is_left: true, ..end(Ending::SessionEnded, "another session began") }
         } else if is_killed {
-            (Rest::end(Some(Ending::Killed)), "killed")
+            end(Ending::Killed, "killed")
         } else {
-            (Rest::end(Some(Ending::SessionEnded)), "agent exited")
+            end(Ending::SessionEnded, "agent exited")
         }
     }
 }
 
-/// What the file of a live process says, why, and whether commands run in its background.
-fn word(process: &Process) -> (What, Option<String>, bool) {
-    let ended = What::Rest(Rest::end(Some(Ending::EndOfTurn)));
+/// What the file of a live process says.
+fn word(process: &LiveProcess) -> Process {
     match process.status.as_deref() {
-        _ if process.is_suspended => (What::Suspended, None, false),
-        Some("busy") => (What::Working, None, false),
-        Some("idle") => (ended, None, false),
+        _ if process.is_suspended => Process::Stopped,
+        Some("busy") => Process::Busy,
+        Some("idle") => Process::Idle { has_commands: false },
         // A server that runs for days must not keep its agent working.
-        Some("shell") => (ended, None, true),
+        Some("shell") => Process::Idle { has_commands: true },
         Some("waiting") => {
             let reason = process.waiting_for.as_deref();
             let line = process.needs.as_deref().or(reason);
-            let line = line.map(|line| crate::text::one_line(line).0.into_owned());
-            (waiting(reason), line, false)
+            waiting(reason, line.map(|line| crate::text::one_line(line).0.into_owned()))
         }
-        _ => (What::Unknown, None, false),
+        _ => Process::Unknown,
+    }
+}
+
+/// What a process does that waits for a reason, of which a line says more. Claude Code waits for "dialog open"
+/// also if the user opened that between two turns, such as the one of /model.
+pub(super) fn waiting(reason: Option<&str>, why: Option<String>) -> Process {
+    match reason {
+        Some("dialog open") => Process::Dialog { why, in_turn: false },
+        _ => Process::Waiting(why),
     }
 }
 
@@ -132,19 +137,6 @@ impl Module {
         }
     }
 
-    /// Reports what lines told of the turns of threads.
-    pub(super) fn report_lines(&mut self, updates: &mut [ThreadUpdate]) -> Vec<Changed> {
-        let mut changes = Vec::new();
-        for update in updates {
-            let Some(turn) = update.turn.take() else { continue };
-            // Lines may have paused or resumed the thread.
-            self.reports.touch(&update.thread);
-            changes.push(self.report(&update.thread, Source::Transcript, Some(turn)));
-        }
-        changes.retain(|changed| !changed.is_empty());
-        changes
-    }
-
     /// Has the process of a session looked for in whose lines something was asked since that was last done: it
     /// may have ended before the lines were read.
     pub(super) fn look_for_process(&mut self, id: SessionId) {
@@ -166,48 +158,50 @@ impl Module {
         let has_thread = self.store.is_used(&session.key);
         let live = self.followed.process_of(&session).map(|process| (process.pid, word(process)));
         let followup = self.followed.followups.entry(id).or_default();
-        let pid = followup.pid;
-        let has_processes = followup.has_processes || pid.is_some();
+        let last_pid = followup.pid;
+        let has_processes = followup.has_processes || last_pid.is_some();
         let is_first = has_thread && !mem::replace(&mut followup.is_looked_for, true);
-        let report = if let Some((pid, (what, reason, has_background))) = live {
+        let (what, since) = if let Some((pid, what)) = live {
             followup.pid = Some(pid);
-            self.forget_end(&session.key);
-            let since = if matches!(what, What::Rest(_)) { session.last } else { session.grew };
-            let background = Background { commands: has_background.into(), subagents: 0 };
-            let report = Report { background, ..Report::new(what, Weight::State, now()) };
             let here = session.machine.is_none().then_some(pid);
-            report.because(reason).since(since).of_process(here)
+            self.store.agents.tell(&session.key, Fact::Pid(By::File, here));
+            let is_idle = matches!(what, Process::Idle { .. });
+            (what, if is_idle { session.last } else { session.grew })
         } else {
-            let (rest, reason) = self.followed.end_of(&session, pid);
-            // Only a trace tells of one that was not live before: that it has no file, or left one. That may be
-            // older than a turn that ended well.
+            // Only a trace tells of one that was not live before: that it has no file, or left one.
             let is_trace = !self.is_live(&session.key);
-            let is_told = has_processes || rest.ending == Some(Ending::Killed);
+            let end = End { is_trace, ..self.followed.end_of(&session, last_pid) };
+            let is_told = has_processes || end.ending == Some(Ending::Killed);
             if is_trace && !(is_first && is_told) {
                 return None;
             }
-            let report = Report::new(What::Rest(Rest { is_trace, ..rest }), Weight::Event, now());
-            report.because(Some(reason.to_owned())).since(session.last)
+            self.store.agents.tell(&session.key, Fact::Pid(By::File, None));
+            (Process::Gone(end), session.last)
         };
         // A process may work for a moment, as on /resume, in a session in which nothing was asked.
-        let is_rest = matches!(report.what, What::Rest(_));
-        let is_told = !is_rest || has_thread;
-        Some(self.report(&session.key, Source::Process, is_told.then_some(report)))
-    }
-
-    /// Forgets that the journal of a thread tells of the end of its session, which has a live process.
-    fn forget_end(&mut self, key: &str) {
-        let lines = self.reports.last(key, Source::Transcript);
-        if let Some(Report { what: What::Rest(rest), .. }) = lines
-            && matches!(rest.ending, Some(Ending::Killed | Ending::SessionEnded))
-        {
-            self.reports.report(key, Source::Transcript, None);
+        if !has_thread && matches!(what, Process::Idle { .. } | Process::Gone(_)) {
+            return Some(self.store.tell(&session.key, [Fact::Process(Told::default())], now()));
         }
+        Some(self.report(&session.key, what, since))
     }
 
-    /// Whether a live process was the last to report about the agent of a thread.
+    /// Tells what the process of an agent does by its file.
+    fn report(&mut self, key: &str, what: Process, since: Option<Millis>) -> Changed {
+        let at = now();
+        let since = since.unwrap_or(at).min(at);
+        self.store.tell(key, [Fact::Process(Told { what, by: By::File, at, since })], at)
+    }
+
+    /// Tells an event of the turn of an agent by its transcript.
+    fn report_turn(&mut self, key: &str, what: Turn, at: Millis) -> Changed {
+        self.store.tell(key, [Fact::Turn(Told::new(what, By::Lines, at))], now())
+    }
+
+    /// Whether a live process was told of last.
     fn is_live(&self, key: &str) -> bool {
-        self.reports.last(key, Source::Process).is_some_and(|report| report.weight == Weight::State)
+        let process =
+            self.store.agents.facts(key).map(|facts| &facts.process).filter(|told| told.by == By::File);
+        process.is_some_and(|told| !matches!(told.what, Process::Gone(_) | Process::Lost(_)))
     }
 
     /// Reports what is known of a session whose files and those of processes were read.
@@ -226,30 +220,27 @@ impl Module {
         changes
     }
 
-    /// Takes the ending in the journal of a thread for that of its transcript, if no new line tells another.
+    /// Takes the ending in the journal of a thread for that of its transcript, if no line tells another.
     fn report_journal(&mut self, session: &Session) {
-        if self.reports.last(&session.key, Source::Transcript).is_some() {
-            return;
-        }
-        if let Some((ending, pause, last)) = self.store.end_of(&session.key) {
-            let report = Report::new(What::Rest(Rest::end(Some(ending))), Weight::Event, last);
-            let report = report.because(pause.map(str::to_owned));
-            self.reports.report(&session.key, Source::Transcript, Some(report));
+        let is_told = |facts: &Facts| facts.turn.what != Turn::Unknown;
+        if !self.store.agents.facts(&session.key).is_some_and(is_told)
+            && let Some((end, last)) = self.store.end_of(&session.key)
+        {
+            let turn = Told::new(Turn::Over(end), By::Lines, last);
+            self.store.agents.tell(&session.key, Fact::Turn(turn));
         }
     }
 
     /// Reports of the threads of a session in which a turn seemed to run that it is over, for this reason.
     fn report_over(&mut self, session: &Session, reason: &str) -> Vec<Changed> {
-        let mut changes = Vec::new();
-        for (key, last) in &session.threads {
-            let lines = self.reports.last(key, Source::Transcript);
-            if lines.is_some_and(|lines| !matches!(lines.what, What::Rest(_))) {
-                let report = Report::new(What::Rest(Rest::end(None)), Weight::Event, *last);
-                let report = report.because(Some(reason.to_owned()));
-                changes.push(self.report(key, Source::Transcript, Some(report)));
-            }
-        }
-        changes
+        let seems_to_run = |facts: &Facts| {
+            facts.turn.by == By::Lines && matches!(facts.turn.what, Turn::Runs(_) | Turn::Unknown)
+        };
+        let threads = session.threads.iter();
+        let running = threads.filter(|(key, _)| self.store.agents.facts(key).is_some_and(seems_to_run));
+        let running: Vec<_> = running.collect();
+        let over = || Turn::Over(End::new(None, Some(reason.to_owned())));
+        running.into_iter().map(|(key, last)| self.report_turn(key, over(), *last)).collect()
     }
 
     fn report_quiet(&mut self, id: SessionId, since: SystemTime) -> Vec<Changed> {
@@ -261,10 +252,7 @@ impl Module {
     /// does, and its daemon keeps a question open after the terminal was killed.
     fn report_silence(&mut self, id: SessionId) -> Option<Changed> {
         let key = self.followed.session(id)?.key;
-        let lines = self.reports.last(&key, Source::Transcript)?;
-        let is_working = lines.weight == Weight::Event && lines.is_of_turn();
-        let silence = Report::new(What::Unknown, Weight::Guess, now());
-        is_working.then(|| self.report(&key, Source::Transcript, Some(silence)))
+        Some(self.report_turn(&key, Turn::Unknown, now()))
     }
 
     /// Reports that a session is no longer followed. What a live process does then is unknown.
@@ -297,10 +285,7 @@ impl Module {
     }
 
     fn report_lost(&mut self, key: &str) -> Changed {
-        if self.reports.last(key, Source::Transcript).is_some_and(Report::is_of_turn) {
-            self.reports.report(key, Source::Transcript, None);
-        }
-        self.report(key, Source::Process, Some(Report::new(What::Lost, Weight::Guess, now())))
+        self.report(key, Process::Lost(None), None)
     }
 }
 

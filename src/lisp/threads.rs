@@ -203,7 +203,7 @@ lisp! { env =>
                 }
             };
             module.store.set_current(&thread);
-            module.reports.note_write(&thread);
+            module.store.agents.go_on(&thread);
             let options = WriteOptions {
                 source: source.map(|Name(source)| source),
                 keep_completed: module.settings.keep_completed,
@@ -243,7 +243,7 @@ lisp! { env =>
         let before = with_thread(env, &thread, Thread::state)?;
         with_module(|module| {
             if reason.is_none() {
-                module.reports.note_write(&thread);
+                module.store.agents.go_on(&thread);
             }
             if let Some(thread) = module.store.get_mut(&thread) {
                 thread.change(|thread| thread.set_paused(reason, now()));
@@ -452,11 +452,7 @@ lisp! { env =>
 
     /// See `todo-write-forget'.
     fn forget(thread: Key) {
-        with_module(|module| {
-            module.store.forget(&thread)?;
-            module.reports.forget(&thread);
-            Ok::<_, emacs::Error>(())
-        })?
+        with_module(|module| module.store.forget(&thread))?
     }
 
     /// Delete journals older than DAYS, and all but the newest COUNT; return the number deleted.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::function::{Argument, lisp};
 use super::read::{self, Key};
 use super::ser::Symbol;
-use super::threads::{with_span, with_thread};
+use super::threads::with_thread;
 use super::{de, with_module};
 use crate::events::Millis;
 use crate::events::marks::Scope;
@@ -14,7 +14,6 @@ use crate::events::turns::{Commit, Ending, Turn};
 use crate::events::work::{
     CommandWork, FileWork, Part, Tokens, Work, WorkSums, recorded_patches, runs_commands,
 };
-use crate::journal::segments::Span;
 use crate::named::is_default;
 use crate::thread::{Thread, first_line};
 
@@ -184,11 +183,6 @@ impl ShownWork {
 }
 
 lisp! { env =>
-    /// See `todo-write-plan-refused'.
-    fn refused(thread: Key, time: Millis) -> usize {
-        with_span(env, &thread, Span::newest, |thread| thread.refused_after(time))?
-    }
-
     /// Return t if the TOOL, a name, runs commands, else nil.
     fn runs_commands_p(tool: String) -> bool {
         runs_commands(&tool)

@@ -2,14 +2,13 @@
 
 use serde_json::json;
 
-use super::{DENIED, INTERRUPTED, PROJECT, RECENT, Recorder, SESSION_ENDED};
+use super::{DENIED, INTERRUPTED, PROJECT, RECENT, Recorder};
 use crate::events::Millis;
 use crate::events::observation::{Details, Metadata, Payload, Type};
 use crate::events::payload::{AgentsWork, Call, Fields, Update, Used, said};
 use crate::events::session::Cost;
 use crate::list::report;
-use crate::reports::{Background, Report, Rest, Weight, What};
-use crate::thread::activity::{Activity, Ending};
+use crate::thread::activity::{End, Ending, Turn};
 use crate::thread::{Outcome, Thread, WriteOptions};
 use crate::wire::event::{Event, EventKind};
 
@@ -41,14 +40,6 @@ impl Recorder {
             && matches!(name.as_str(), "Task" | "Agent" | "spawn_agent")
         {
             metadata.items = Some(thread.in_progress_at_line(line_time(event)));
-        }
-        // A session that seemed to have ended goes on with any event.
-        let goes_on = thread.pause_reason() == Some(SESSION_ENDED) && !is_aside(kind);
-        if goes_on || is_of_turn(&event.kind) {
-            thread.set_activity(Activity::Working, time);
-        }
-        if let Some((ending, reason)) = end(kind) {
-            thread.end_turn(reason.to_owned(), ending, time);
         }
         let mut title = None;
         let payload = match kind {
@@ -137,52 +128,28 @@ fn call(id: &str, excluded: &Option<String>) -> Call {
     Call { call_id: Some(id.to_owned()), hidden, excluded: excluded.clone(), ..Call::default() }
 }
 
-/// How an event of this kind ends a turn, and the reason, if it does.
-fn end(kind: &EventKind) -> Option<(Ending, &str)> {
-    match kind {
-        EventKind::Interrupted => Some((Ending::EndOfTurn, INTERRUPTED)),
-        EventKind::Denied => Some((Ending::Denied, DENIED)),
-        EventKind::SubagentEnded => Some((Ending::EndOfTurn, "the subagent returned")),
-        EventKind::TurnEnded { error: None, .. } => Some((Ending::EndOfTurn, "end of turn")),
-        EventKind::TurnEnded { error: Some(error), .. } => Some((Ending::Error, error)),
-        _ => None,
-    }
-}
-
-/// Whether an event of this kind is of a turn that goes on.
-fn is_of_turn(kind: &EventKind) -> bool {
-    !is_aside(kind) && end(kind).is_none()
-}
-
-/// Whether an event of this kind says nothing of turns. Subagents may work when the turn has ended.
-fn is_aside(kind: &EventKind) -> bool {
-    matches!(
-        kind,
-        EventKind::Title(_)
-            | EventKind::Moved(_)
-            | EventKind::Goal(_)
-            | EventKind::Cost(_)
-            | EventKind::OfSubagent { .. }
-    )
-}
-
-/// What an event of this kind at `time` says of the turn. One that is old says that it is over.
-pub(super) fn turn(kind: &EventKind, time: Millis, now: Millis) -> Option<Report> {
-    let (what, reason) = match end(kind) {
-        Some((ending, reason)) => {
-            let has_failed = ending == Ending::Error && is_recent(time, now);
-            (What::Rest(Rest { has_failed, ..Rest::end(Some(ending)) }), Some(reason))
+/// What an event of this kind tells of the agent's turn, if it does. Subagents may work when the turn has ended.
+pub(super) fn turn(kind: &EventKind, time: Millis, now: Millis) -> Option<Turn> {
+    let over = |ending, reason: &str| End::new(ending, Some(reason.to_owned()));
+    let end = match kind {
+        EventKind::Interrupted => Some(over(Ending::EndOfTurn, INTERRUPTED)),
+        EventKind::Denied => Some(over(Ending::Denied, DENIED)),
+        EventKind::SubagentEnded => Some(over(Ending::EndOfTurn, "the subagent returned")),
+        EventKind::TurnEnded { error: None, background } => {
+            Some(End { background: *background, ..over(Ending::EndOfTurn, "end of turn") })
         }
-        None if !is_of_turn(kind) => return None,
-        None if is_recent(time, now) => (What::Working, None),
-        None => (What::Rest(Rest::end(Some(Ending::SessionEnded))), Some(SESSION_ENDED)),
+        EventKind::TurnEnded { error: Some(error), background } => {
+            let has_failed = is_recent(time, now);
+            Some(End { has_failed, background: *background, ..over(Ending::Error, error) })
+        }
+        EventKind::Title(_)
+        | EventKind::Moved(_)
+        | EventKind::Goal(_)
+        | EventKind::Cost(_)
+        | EventKind::OfSubagent { .. } => return None,
+        _ => None,
     };
-    let background = match kind {
-        EventKind::TurnEnded { background, .. } => *background,
-        _ => Background::default(),
-    };
-    let report = Report { background, ..Report::new(what, Weight::Event, time) };
-    Some(report.because(reason.map(str::to_owned)))
+    Some(end.map_or(Turn::Runs(None), Turn::Over))
 }
 
 pub(super) fn is_recent(time: Millis, now: Millis) -> bool {

@@ -140,6 +140,7 @@ mod tests {
     use crate::events::marks::{Marks, Scope};
     use crate::events::observation::{Details, Payload, Type};
     use crate::list::input::{Options, read_text};
+    use crate::thread::activity::{Decision, Doing};
     use crate::thread::record::PositionRecord;
     use crate::thread::{Call, Edit, WriteOptions};
 
@@ -216,7 +217,7 @@ mod tests {
         thread.apply(&Record::Review { timestamp: 50, files: Marks::from([("/a".to_owned(), 7)]) });
         thread.describe("project", "/garden/".into(), 50);
         thread.refuse(Vec::new(), 60);
-        thread.set_activity(Activity::Waiting, 70);
+        thread.follow(&Decision::new(Doing::Waiting, 0), 70);
         thread
     }
 

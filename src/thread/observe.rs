@@ -225,7 +225,7 @@ mod tests {
     use crate::events::work::{Part, WorkSums};
     use crate::list::input::{Options, read_text};
     use crate::thread::WriteOptions;
-    use crate::thread::activity::Activity;
+    use crate::thread::activity::{Decision, Doing};
     use std::ops::Range;
 
     const ITEMS: [&str; 5] = ["Dig", "Rake", "Sow", "Water", "Weed"];
@@ -298,7 +298,7 @@ mod tests {
                 }),
             ),
             9 => say(Type::Title, json!("The garden"), json!({})),
-            10 => thread.set_activity(Activity::Idle, number),
+            10 => thread.follow(&Decision::new(Doing::Idle, 0), number),
             11 => drop(thread.mark(Scope::WHOLE, number.is_multiple_of(2), number)),
             _ => write(thread, 0, usize::from(act) - 12, number),
         }
@@ -336,7 +336,7 @@ mod tests {
         say(Type::ToolExecution, json!({"name": "Bash"}), json!({"exitCode": 0, "git": commit}));
         say(Type::ToolCall, json!({"id": "c"}), json!({"callId": format!("c{turn}"), "items": ["t1"]}));
         write(thread, turn / 5, turn % 5, now);
-        thread.set_activity(Activity::Idle, now + 30_000);
+        thread.follow(&Decision::new(Doing::Idle, 0), now + 30_000);
     }
 
     #[test]

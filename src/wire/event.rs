@@ -14,7 +14,7 @@ use crate::events::session::{Context, Cost, Goal};
 use crate::events::work::{CallOutcome, Usage};
 use crate::list::input::{Options, Plan, SeveralInProgress};
 use crate::named::wire_names;
-use crate::reports::Background;
+use crate::thread::activity::Background;
 
 wire_names! {
     /// The agents whose transcripts are read. Thread keys begin with these names.

@@ -390,7 +390,7 @@ What acp.el would do is done by replaying a record."
 (defun todo-write-acp-tests--threads ()
   "Return the keys of the threads of sessions."
   (seq-remove (lambda (key) (string-search "/" key))
-              (todo-write-dyn--reported)))
+              (todo-write-dyn--agent-keys)))
 
 (ert-deftest todo-write-agent-shell-follows-the-turns-of-recorded-sessions ()
   (dolist (version '("0.48.1" "0.74.3"))

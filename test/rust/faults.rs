@@ -13,7 +13,7 @@ use todo_write::events::observation::{Details, Payload, Type};
 use todo_write::journal::store::{Storage, Store};
 use todo_write::journal::{decode, folder_of, segment};
 use todo_write::list::item::List;
-use todo_write::thread::activity::Activity;
+use todo_write::thread::activity::{Decision, Doing};
 use todo_write::thread::record::{Record, RevisionRecord};
 use todo_write::thread::{Edit, Thread};
 
@@ -287,7 +287,7 @@ fn each_kind_of_record_that_cannot_be_written_is_reported() {
         ("observation", |thread| {
             drop(thread.observe(Payload::new(Type::Intent, "Tidy up".into()), Details::default(), 2));
         }),
-        ("activity", |thread| thread.set_activity(Activity::Waiting, 2)),
+        ("activity", |thread| thread.follow(&Decision::new(Doing::Waiting, 0), 2)),
         ("pause", |thread| thread.set_paused(Some("lunch".into()), 2)),
     ];
     for (kind, work) in kinds {

@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 use crate::common::acts::{Act, acts, perform};
 use crate::common::laws::thread::everything;
 use crate::common::{
-    Completed, Folder, InProgress, KEY, PLAN, Pending, contents, copied, file, kept, open, plan, skip, store,
-    write,
+    Completed, Folder, InProgress, KEY, PLAN, Pending, contents, copied, ended, file, kept, open, plan, skip,
+    store, write,
 };
 use proptest::prelude::*;
 use serde_json::{Map, json};
@@ -18,7 +18,7 @@ use todo_write::journal::store::{Storage, Store};
 use todo_write::journal::{Durability, folder_of, segment};
 use todo_write::list::input::{Options, read_text};
 use todo_write::list::item::Status;
-use todo_write::thread::activity::{Activity, Ending};
+use todo_write::thread::activity::{Decision, Doing, Ending};
 use todo_write::thread::{Edit, State, Thread, WriteOptions};
 
 #[test]
@@ -61,7 +61,7 @@ proptest! {
             perform(open(&mut living), act.clone(), keep_completed, now);
         }
         // A restored thread is paused, and its activity is unknown.
-        open(&mut living).change(|thread| thread.set_activity(Activity::Working, now));
+        open(&mut living).change(|thread| thread.follow(&Decision::new(Doing::Working, 0), now));
         open(&mut living).change(|thread| thread.set_paused(Some("C-g".into()), now));
         let copy = copied(folder.path());
         let mut restored = in_segments(copy.path(), length);
@@ -117,7 +117,7 @@ fn the_next_session_does_not_know_that_the_agent_was_idle() {
     let folder = Folder::new();
     let mut before = store(folder.path());
     write(open(&mut before), &PLAN[..1], 1);
-    open(&mut before).change(|thread| thread.end_turn("end of turn".into(), Ending::EndOfTurn, 2));
+    open(&mut before).change(|thread| thread.follow(&ended(Ending::EndOfTurn, "end of turn"), 2));
     drop(before);
     for now in [100, 200] {
         let mut after = store(folder.path());
@@ -139,7 +139,7 @@ fn how_the_agent_ended_is_kept() {
     let folder = Folder::new();
     let mut before = store(folder.path());
     write(open(&mut before), &PLAN, 1);
-    open(&mut before).change(|thread| thread.end_turn("killed".into(), Ending::Killed, 2));
+    open(&mut before).change(|thread| thread.follow(&ended(Ending::Killed, "killed"), 2));
     drop(before);
     let mut after = store(folder.path());
     let thread = open(&mut after);

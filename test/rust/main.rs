@@ -4,6 +4,7 @@
 
 mod common;
 
+mod activity;
 mod change;
 mod change_laws;
 mod corpus;
@@ -20,7 +21,6 @@ mod merge;
 mod modules;
 mod observations;
 mod patch;
-mod reports;
 mod review;
 mod text;
 mod thread;

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::common::{
-    Completed, Folder, InProgress, KEY, Pending, contents, copied, kept, open, plan, store, wait_until, write,
+    Completed, Folder, InProgress, KEY, Pending, contents, copied, ended, kept, open, plan, store,
+    wait_until, write,
 };
 use serde_json::Map;
 use todo_write::journal::segments::SEGMENT;
@@ -29,7 +30,7 @@ fn threads_whose_agents_have_stopped_leave_memory_and_come_back_as_they_were() {
             write(thread, &[("Task", InProgress)], 2);
             // The agents of ten threads work on, and the ends of ten others were not delivered.
             if n % 30 != 0 {
-                thread.end_turn("end of turn".into(), Ending::EndOfTurn, 3);
+                thread.follow(&ended(Ending::EndOfTurn, "end of turn"), 3);
             }
             if n % 30 != 1 {
                 thread.skip_observations();
@@ -47,7 +48,7 @@ fn threads_whose_agents_have_stopped_leave_memory_and_come_back_as_they_were() {
     let thread = living.get_mut(&gone).unwrap();
     thread.change(|thread| {
         write(thread, &[("Task", InProgress)], 10);
-        thread.end_turn("end of turn".into(), Ending::EndOfTurn, 20);
+        thread.follow(&ended(Ending::EndOfTurn, "end of turn"), 20);
         thread.edit(Edit::Status { id: "t1".into(), status: Completed }, 30).unwrap();
         thread.edit(Edit::Status { id: "t1".into(), status: InProgress }, 40).unwrap();
     });

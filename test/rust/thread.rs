@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use crate::common::{
-    Completed, Folder, InProgress, PLAN, Pending, draft, ids, open, plan, store, thread, write,
+    Completed, Folder, InProgress, PLAN, Pending, draft, ended, ids, open, plan, store, thread, write,
 };
 use todo_write::list::change::{ChangeKind, apply, diff};
 use todo_write::list::input::Plan;
 use todo_write::list::item::{Draft, Status};
-use todo_write::thread::activity::{Activity, Ending};
+use todo_write::thread::activity::{Decision, Doing, Ending};
 use todo_write::thread::{Edit, State, Thread, WriteOptions};
 
 type Tasks<'a> = &'a [(&'a str, Status)];
@@ -325,16 +325,16 @@ fn spent(thread: &Thread, now: u64) -> u64 {
 
 #[test]
 fn no_time_runs_while_the_agent_waits_or_is_idle() {
-    for activity in [Activity::Waiting, Activity::Idle] {
+    for doing in [Doing::Waiting, Doing::Idle] {
         let mut thread = thread();
         write(&mut thread, &PLAN, 100);
-        thread.set_activity(activity, 150);
-        assert_eq!((thread.state(), spent(&thread, 500)), (State::Active, 50), "{activity}");
+        thread.follow(&Decision::new(doing, 0), 150);
+        assert_eq!((thread.state(), spent(&thread, 500)), (State::Active, 50), "{doing:?}");
         thread.edit(set("t2", Pending), 510).unwrap();
         thread.edit(set("t2", InProgress), 520).unwrap();
-        assert_eq!(spent(&thread, 590), 50, "{activity}");
-        thread.set_activity(Activity::Working, 600);
-        assert_eq!(spent(&thread, 610), 60, "{activity}");
+        assert_eq!(spent(&thread, 590), 50, "{doing:?}");
+        thread.follow(&Decision::new(Doing::Working, 0), 600);
+        assert_eq!(spent(&thread, 610), 60, "{doing:?}");
     }
 }
 
@@ -343,12 +343,12 @@ fn a_turn_that_ends_with_open_items_pauses_the_thread() {
     for writes in [true, false] {
         let mut thread = thread();
         write(&mut thread, &PLAN, 100);
-        thread.end_turn("end of turn".into(), Ending::EndOfTurn, 150);
+        thread.follow(&ended(Ending::EndOfTurn, "end of turn"), 150);
         assert_eq!((thread.pause_reason(), spent(&thread, 500)), (Some("end of turn"), 50));
         if writes {
             write(&mut thread, &PLAN, 600);
         } else {
-            thread.set_activity(Activity::Working, 600);
+            thread.follow(&Decision::new(Doing::Working, 0), 600);
         }
         assert_eq!((thread.state(), spent(&thread, 610)), (State::Active, 60));
     }
@@ -357,49 +357,23 @@ fn a_turn_that_ends_with_open_items_pauses_the_thread() {
 #[test]
 fn the_end_of_a_turn_leaves_a_finished_list_and_an_earlier_pause_alone() {
     let mut thread = thread();
-    thread.end_turn("before the list".into(), Ending::EndOfTurn, 1);
+    thread.follow(&ended(Ending::EndOfTurn, "before the list"), 1);
     assert_eq!(thread.state(), State::Empty);
     write(&mut thread, &PLAN[..1], 2);
-    thread.end_turn("all done".into(), Ending::EndOfTurn, 3);
+    thread.follow(&ended(Ending::EndOfTurn, "all done"), 3);
     assert_eq!(thread.state(), State::Done);
     write(&mut thread, &PLAN, 4);
     assert_eq!(thread.state(), State::Active);
     thread.set_paused(Some("the user".into()), 5);
-    thread.end_turn("cancelled".into(), Ending::EndOfTurn, 6);
+    thread.follow(&ended(Ending::EndOfTurn, "cancelled"), 6);
     assert_eq!(thread.pause_reason(), Some("the user"));
-}
-
-#[test]
-fn the_first_ending_of_a_turn_counts_until_the_agent_works_again() {
-    let mut thread = thread();
-    write(&mut thread, &PLAN, 100);
-    for (ending, now) in
-        [Ending::Denied, Ending::EndOfTurn, Ending::SessionEnded, Ending::Killed].into_iter().zip(200..)
-    {
-        thread.end_turn(ending.to_string(), ending, now);
-        assert_eq!((thread.pause_reason(), thread.ending()), (Some("denied"), Some(Ending::Denied)));
-    }
-    write(&mut thread, &PLAN[..1], 300);
-    assert_eq!(thread.ending(), None);
-    thread.end_turn("end of turn".into(), Ending::EndOfTurn, 400);
-    thread.set_activity(Activity::Working, 500);
-    assert_eq!(thread.ending(), None);
-}
-
-#[test]
-fn the_death_of_its_process_replaces_the_end_of_a_turn() {
-    let mut thread = thread();
-    write(&mut thread, &PLAN, 100);
-    thread.end_turn("end of turn".into(), Ending::EndOfTurn, 200);
-    thread.end_turn("killed".into(), Ending::Killed, 300);
-    assert_eq!((thread.pause_reason(), thread.ending()), (Some("killed"), Some(Ending::Killed)));
 }
 
 #[test]
 fn a_write_does_not_end_the_agents_waiting() {
     let mut thread = thread();
     write(&mut thread, &PLAN, 100);
-    thread.set_activity(Activity::Waiting, 150);
+    thread.follow(&Decision::new(Doing::Waiting, 0), 150);
     write(&mut thread, &PLAN, 200);
     assert_eq!(spent(&thread, 500), 50);
 }

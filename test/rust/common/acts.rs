@@ -1,13 +1,13 @@
 //! Random sessions: what an agent, its host and the user do with one thread. Bytes encode them, for the fuzzer
 //! and for proptest.
 
-use super::Changeable;
+use super::{Changeable, ended};
 use arbitrary::{Result, Unstructured};
 use todo_write::events::observation::{Details, Payload, Phase, Type};
 use todo_write::list::input::Plan;
 use todo_write::list::item::{Draft, Status};
 use todo_write::text::{is_blank, one_line};
-use todo_write::thread::activity::{Activity, Ending};
+use todo_write::thread::activity::{Decision, Doing, Ending};
 use todo_write::thread::revision::Revision;
 use todo_write::thread::{Call, Edit, Outcome, Thread, WriteOptions};
 
@@ -27,7 +27,7 @@ pub enum Act {
     Restore(usize),
     Undo,
     Pause(Option<String>),
-    Activity(Activity),
+    Doing(Doing),
     EndTurn,
     Observe(Type, Option<Option<Phase>>, String),
     /// The agent is told of the user's edits otherwise than by a result.
@@ -70,9 +70,7 @@ impl Act {
         Ok(match data.int_in_range(0..=17)? {
             0..=9 => Act::of_list(data)?,
             10..=11 => Act::Pause(if data.arbitrary()? { Some(text(data)?) } else { None }),
-            12..=13 => {
-                Act::Activity(*data.choose(&[Activity::Working, Activity::Waiting, Activity::Idle])?)
-            }
+            12..=13 => Act::Doing(*data.choose(&[Doing::Working, Doing::Waiting, Doing::Idle])?),
             14 => Act::EndTurn,
             15..=16 => Act::Tell,
             _ => {
@@ -170,8 +168,8 @@ fn report(thread: &mut Thread, act: Act, now: u64) {
     match act {
         Act::Pause(reason) => thread.set_paused(reason, now),
         Act::Tell => drop(thread.take_untold()),
-        Act::Activity(activity) => thread.set_activity(activity, now),
-        Act::EndTurn => thread.end_turn("end of turn".into(), Ending::EndOfTurn, now),
+        Act::Doing(doing) => thread.follow(&Decision::new(doing, now), now),
+        Act::EndTurn => thread.follow(&ended(Ending::EndOfTurn, "end of turn"), now),
         Act::Observe(kind, phase, content) => {
             let details = Details { phase, trace_id: Some("trace".into()), ..Details::default() };
             thread.observe(Payload::new(kind, content.into()), details, now);

@@ -25,6 +25,7 @@ use todo_write::journal::{folder_of, segment};
 use todo_write::list::input::Plan;
 use todo_write::list::item::{Draft, Item, Status};
 use todo_write::recorder::{Recorder, ThreadUpdate, Touched};
+use todo_write::thread::activity::{Background, Decision, End, Ending};
 use todo_write::thread::{Outcome, Thread, WriteOptions};
 use todo_write::wire::event::Event;
 
@@ -54,6 +55,11 @@ pub fn draft(content: &str, status: Status) -> Draft {
 pub fn plan(tasks: &[(&str, Status)]) -> Plan {
     let drafts = tasks.iter().map(|(content, status)| draft(content, *status)).collect();
     Plan { drafts, ..Plan::default() }
+}
+
+/// What an agent does whose turn or session ended.
+pub fn ended(ending: Ending, reason: &str) -> Decision {
+    Decision::rest(&End::new(ending, Some(reason.to_owned())), 0, Background::default())
 }
 
 pub fn thread() -> Thread {

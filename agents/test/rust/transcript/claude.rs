@@ -9,8 +9,8 @@ use todo_write::file::Slice;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
-use todo_write::recorder::{Recorder, ThreadUpdate};
-use todo_write::reports::{Rest, What};
+use todo_write::recorder::Recorder;
+use todo_write::thread::activity::{End, Turn};
 use todo_write::thread::{Call, State, WriteOptions};
 use todo_write_mcp::describe::describe;
 use todo_write_mcp::field::millis;
@@ -277,33 +277,35 @@ fn repeated_lines_and_calls_count_once() {
     assert_eq!(followed.store.children(THREAD), []);
 }
 
-/// The last update of the session's thread if it is read `seconds` after its last line.
-fn last_update(session: &Session, seconds: u64) -> ThreadUpdate {
-    let followed = Followed::new();
-    let (mut store, mut follower) = (followed.store, followed.follower);
+/// The last event of the session's turn if it is read `seconds` after its last line.
+fn turn_after(session: &Session, seconds: u64) -> Turn {
+    let mut followed = Followed::new();
     fs::write(followed.folder.path().join("session.jsonl"), session.text()).unwrap();
     let last = millis(session.lines.last().unwrap()["timestamp"].as_str().unwrap()).unwrap();
-    let events = follower.read(&Slice::WHOLE).unwrap().events;
-    record(&mut Recorder::default(), &mut store, &events, last + seconds * 1_000).pop().unwrap()
+    let events = followed.follower.read(&Slice::WHOLE).unwrap().events;
+    record(&mut followed.recorder, &mut followed.store, &events, last + seconds * 1_000);
+    followed.turn(THREAD)
 }
 
-fn is_at_rest(update: &ThreadUpdate) -> bool {
-    matches!(update.turn.as_ref().unwrap().what, What::Rest(_))
+fn is_at_rest(turn: &Turn) -> bool {
+    matches!(turn, Turn::Over(_))
 }
 
 /// Why the turn failed, if it did.
-fn failure(update: ThreadUpdate) -> Option<String> {
-    let turn = update.turn.unwrap();
-    turn.reason.filter(|_| matches!(turn.what, What::Rest(Rest { has_failed: true, .. })))
+fn failure(turn: Turn) -> Option<String> {
+    match turn {
+        Turn::Over(End { has_failed: true, reason, .. }) => reason,
+        _ => None,
+    }
 }
 
 #[test]
 fn the_end_of_a_turn_stops_the_clock_and_the_next_prompt_starts_it() {
     let mut session = Session::new("cli");
     session.prompt("Bake bread").create(1, "Sift").update(1, "in_progress");
-    assert_eq!(last_update(&session, 1).turn.unwrap().what, What::Working);
+    assert_eq!(turn_after(&session, 1), Turn::Runs(None));
     session.wait(10).line("system", json!({"subtype": "turn_duration", "durationMs": 15_000}));
-    assert!(is_at_rest(&last_update(&session, 1)));
+    assert!(is_at_rest(&turn_after(&session, 1)));
     let mut followed = session.followed();
     let thread = followed.store.get(THREAD).unwrap().unwrap();
     assert_eq!((thread.state(), thread.pause_reason()), (State::Paused, Some("end of turn")));
@@ -316,12 +318,12 @@ fn the_end_of_a_turn_stops_the_clock_and_the_next_prompt_starts_it() {
 fn an_agent_is_idle_after_its_turn_or_a_long_silence() {
     let mut session = Session::new("sdk-cli");
     session.prompt("Bake bread").create(1, "Sift");
-    assert!(is_at_rest(&last_update(&session, 3_600)));
+    assert!(is_at_rest(&turn_after(&session, 3_600)));
     let text = json!({"type": "text", "text": "That was all."});
     session.line("assistant", json!({"message": {"id": "m", "stop_reason": "end_turn", "content": [text]}}));
-    assert!(is_at_rest(&last_update(&session, 1)));
+    assert!(is_at_rest(&turn_after(&session, 1)));
     session.line("assistant", json!({"message": {"id": "n", "stop_reason": null, "content": [text]}}));
-    assert_eq!(last_update(&session, 1).turn.unwrap().what, What::Working);
+    assert_eq!(turn_after(&session, 1), Turn::Runs(None));
 }
 
 #[test]
@@ -329,8 +331,8 @@ fn a_failed_turn_gives_its_reason() {
     let mut session = Session::new("sdk-cli");
     session.prompt("Bake bread").create(1, "Sift");
     session.line("result", json!({"subtype": "error", "is_error": true, "result": "Out of flour"}));
-    let update = last_update(&session, 1);
-    assert_eq!(failure(update).as_deref(), Some("Out of flour"));
+    let turn = turn_after(&session, 1);
+    assert_eq!(failure(turn).as_deref(), Some("Out of flour"));
     let mut followed = session.followed();
     assert_eq!(followed.store.get(THREAD).unwrap().unwrap().pause_reason(), Some("Out of flour"));
 }
@@ -343,10 +345,10 @@ fn a_failed_request_ends_the_turn() {
     let message =
         json!({"id": "e", "model": "<synthetic>", "stop_reason": "stop_sequence", "content": [text]});
     session.line("assistant", json!({"message": message, "isApiErrorMessage": true}));
-    let update = last_update(&session, 1);
-    assert_eq!(failure(update).as_deref(), Some("API Error: 529 The oven is full"));
+    let turn = turn_after(&session, 1);
+    assert_eq!(failure(turn).as_deref(), Some("API Error: 529 The oven is full"));
     session.prompt("Try again").create(2, "Knead");
-    assert_eq!(last_update(&session, 1).turn.unwrap().what, What::Working);
+    assert_eq!(turn_after(&session, 1), Turn::Runs(None));
 }
 
 /// A home folder of Claude Code with a session, and the session's follower.

@@ -12,6 +12,7 @@ use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
 use todo_write::recorder::{Recorder, ThreadUpdate};
+use todo_write::thread::activity::Turn;
 use todo_write_mcp::follower::Follower;
 use todo_write_mcp::tail::TailChange;
 
@@ -70,6 +71,11 @@ impl Followed {
 
     pub fn line(&self, line: &Value) {
         self.append(format!("{line}\n").as_bytes());
+    }
+
+    /// The last event of the turn of a thread's agent.
+    pub fn turn(&self, thread: &str) -> Turn {
+        self.store.agents.facts(thread).unwrap().turn.what.clone()
     }
 
     pub fn read(&mut self) -> (TailChange, Vec<ThreadUpdate>) {

@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use todo_write::events::observation::Type;
 use todo_write::events::session::{Context, Goal, GoalState};
 use todo_write::file::Slice;
-use todo_write::reports::Report;
-use todo_write::thread::activity::Ending;
+use todo_write::thread::activity::{Ending, Turn};
 use todo_write_mcp::field::millis;
 
 use super::claude::Session;
@@ -41,7 +40,8 @@ fn read(followed: &mut Followed, thread: &str, lines: &[Value]) -> (Option<bool>
     let news = followed.follower.read(&Slice::WHOLE).unwrap();
     let now = SOON.iter().find(|(name, _)| *name == thread).and_then(|(_, time)| millis(time)).unwrap();
     let updates = record(&mut followed.recorder, &mut followed.store, &news.events, now);
-    let turn = updates.iter().rev().find_map(|update| update.turn.as_ref()).map(Report::is_of_turn);
+    let tells = updates.iter().any(|update| update.changed.is_some());
+    let turn = tells.then(|| followed.turn(thread) == Turn::Runs(None));
     (turn, followed.store.get(thread).unwrap().unwrap().ending())
 }
 

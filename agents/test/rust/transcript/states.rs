@@ -1,11 +1,10 @@
 //! What Claude Code's transcripts tell of the state of a session. The lines are those of version 2.1.331.
 
-use crate::common::record;
+use crate::common::{ended, record};
 use serde_json::json;
 use todo_write::file::Slice;
 use todo_write::recorder::ThreadUpdate;
-use todo_write::reports::{Background, Report};
-use todo_write::thread::activity::Ending;
+use todo_write::thread::activity::{Background, Ending, Turn};
 use todo_write_mcp::describe::describe;
 use todo_write_mcp::field::millis;
 
@@ -46,7 +45,7 @@ fn a_denial_replaces_the_end_that_the_process_told_first_and_is_told() {
     read(&mut followed, &session, 0);
     let thread = followed.store.get_mut(THREAD).unwrap();
     let time = millis(SOON).unwrap();
-    thread.change(|thread| thread.end_turn("end of turn".into(), Ending::EndOfTurn, time));
+    thread.change(|thread| thread.follow(&ended(Ending::EndOfTurn, "end of turn"), time));
     let before = session.lines.len();
     let content =
         json!([{"type": "tool_result", "tool_use_id": "t", "content": "rejected", "is_error": true}]);
@@ -71,10 +70,10 @@ fn what_claude_code_itself_answers_after_a_resume_is_no_turn() {
         "content": text});
     session.line("assistant", json!({"message": message, "isApiErrorMessage": false}));
     let updates = read(&mut followed, &session, before);
-    assert!(updates.iter().all(|update| update.turn.is_none()), "{updates:?}");
+    assert!(updates.iter().all(|update| update.changed.is_none()), "{updates:?}");
     session.prompt("Bake a cake");
-    let updates = read(&mut followed, &session, before + 1);
-    assert!(updates.iter().any(|update| update.turn.as_ref().is_some_and(Report::is_of_turn)), "{updates:?}");
+    read(&mut followed, &session, before + 1);
+    assert_eq!(followed.turn(THREAD), Turn::Runs(None));
 }
 
 #[test]
@@ -90,11 +89,8 @@ fn a_command_to_the_terminal_is_no_turn() {
     read(&mut followed, &session, 0);
     let before = session.lines.len();
     local_command(&mut session, "model");
-    assert!(
-        read(&mut followed, &session, before)
-            .iter()
-            .all(|update| !update.turn.as_ref().is_some_and(Report::is_of_turn))
-    );
+    read(&mut followed, &session, before);
+    assert!(matches!(followed.turn(THREAD), Turn::Over(_)));
     assert_eq!(followed.store.get(THREAD).unwrap().unwrap().ending(), Some(Ending::EndOfTurn));
     let before = session.lines.len();
     // A command that a model reads is a prompt.
@@ -142,8 +138,11 @@ fn what_runs_in_the_background_is_counted_when_a_turn_ends_and_when_less_of_it_i
     session.line("system", json!({"subtype": "turn_duration", "pendingBackgroundAgentCount": 1}));
     let mut followed = Followed::new();
     let mut left = |session: &Session, index| {
-        let updates = read(&mut followed, session, index);
-        updates.last()?.turn.as_ref().filter(|turn| !turn.is_of_turn()).map(|turn| turn.background)
+        read(&mut followed, session, index);
+        match followed.turn(THREAD) {
+            Turn::Over(end) => Some(end.background),
+            _ => None,
+        }
     };
     assert_eq!(left(&session, 0), Some(Background { commands: 2, subagents: 1 }));
     for (name, commands, subagents) in [("b1", 1, 1), ("a7", 1, 0), ("b2", 0, 0)] {
