@@ -108,7 +108,7 @@ lisp! { env =>
             None if inferred => Turn::Unknown,
             Some(Doing::Working) => Turn::Runs(reason),
             Some(Doing::Waiting) => Turn::Waits(reason),
-            Some(Doing::Failed) => failed(None, reason),
+            Some(Doing::Failed) => Turn::Failed(reason),
             _ => Turn::Idle,
         };
         tell_turn(env, &thread, what, time.unwrap_or_else(now))?

@@ -113,8 +113,10 @@ pub enum Turn {
     Runs(Option<String>),
     /// A turn runs, and waits for the user, for this.
     Waits(Option<String>),
-    /// No turn runs, by the host.
+    /// No turn runs, by the host, which has not ended one.
     Idle,
+    /// The same, since it failed for this.
+    Failed(Option<String>),
     /// The turn ended.
     Over(End),
     /// The host guesses this, for that reason.
@@ -180,11 +182,6 @@ pub struct Background {
 impl Background {
     fn count(self) -> u32 {
         self.commands.saturating_add(self.subagents)
-    }
-
-    /// The same of an agent whose process says whether any command runs, but not how many.
-    fn with_commands(self, has_commands: bool) -> Background {
-        Background { commands: if has_commands { self.commands.max(1) } else { 0 }, ..self }
     }
 }
 
@@ -286,7 +283,7 @@ impl Facts {
         let (process, turn) = (&self.process, &self.turn);
         let by_process = |doing| Decision::new(doing, process.since);
         let by_turn = |doing| Decision::new(doing, turn.since);
-        let none = Background::default();
+        let rest = |end: &End, since| Decision::rest(end, since, self.background());
         let end_of_turn = End::new(Ending::EndOfTurn, None);
         // A turn that began before its process rested is over, however it ended.
         let event = if self.is_outdated() { &Turn::Unknown } else { &turn.what };
@@ -300,28 +297,21 @@ impl Facts {
                 by_process(Doing::Waiting).because(why)
             }
             // It waits for its subagents.
-            (_, Busy, Turn::Over(end)) if end.background.subagents > 0 => {
-                Decision::rest(end, turn.since, end.background)
-            }
+            (_, Busy, Turn::Over(end)) if end.background.subagents > 0 => rest(end, turn.since),
             (_, Busy, _) => by_process(Doing::Working),
-            (_, Dialog { .. }, Turn::Over(end)) if end.is_of_turn() => {
-                Decision::rest(end, turn.since, end.background)
+            (_, _, Turn::Failed(why)) => by_turn(Doing::Failed).because(why),
+            (_, Dialog { .. } | Process::Idle { .. }, Turn::Over(end)) if end.is_of_turn() => {
+                rest(end, turn.since)
             }
-            (_, Dialog { .. }, _) => Decision::rest(&end_of_turn, process.since, none),
-            (_, Process::Idle { has_commands }, Turn::Over(end)) if end.is_of_turn() => {
-                Decision::rest(end, turn.since, end.background.with_commands(*has_commands))
-            }
-            (_, Process::Idle { has_commands }, _) => {
-                Decision::rest(&end_of_turn, process.since, none.with_commands(*has_commands))
-            }
+            (_, Dialog { .. } | Process::Idle { .. }, _) => rest(&end_of_turn, process.since),
             // Also in a session that goes on in another process.
             (_, _, Turn::Runs(why)) => by_turn(Doing::Working).because(why),
             (_, _, Turn::Waits(why)) => by_turn(Doing::Waiting).because(why),
             (_, Gone(gone), Turn::Over(end)) if gone.is_less_than(end) => {
-                Decision { is_left: gone.is_left, ..Decision::rest(end, turn.since, none) }
+                Decision { is_left: gone.is_left, ..rest(end, turn.since) }
             }
-            (_, Gone(gone), _) => Decision::rest(gone, process.since, none),
-            (_, _, Turn::Over(end)) => Decision::rest(end, turn.since, none),
+            (_, Gone(gone), _) => rest(gone, process.since),
+            (_, _, Turn::Over(end)) => rest(end, turn.since),
             (_, _, Turn::Idle) => by_turn(Doing::Idle),
             (_, Lost(reason), _) => {
                 Decision { is_lost: true, pause: reason.clone(), ..by_process(Doing::Unknown) }
@@ -330,6 +320,21 @@ impl Facts {
                 Decision { is_guess: true, ..by_turn(*doing).because(reason) }
             }
             (_, Unknown, Turn::Unknown) => Decision::new(Doing::Unknown, turn.since.max(process.since)),
+        }
+    }
+
+    /// What runs in the background of an agent at rest. Its lines count that; its process says whether any
+    /// command still runs, but not how many.
+    fn background(&self) -> Background {
+        let told = match &self.turn.what {
+            Turn::Over(end) => end.background,
+            _ => Background::default(),
+        };
+        match self.process.what {
+            Process::Busy | Process::Dialog { .. } => told,
+            Process::Idle { has_commands: true } => Background { commands: told.commands.max(1), ..told },
+            Process::Idle { .. } => Background { commands: 0, ..told },
+            _ => Background::default(),
         }
     }
 
@@ -396,7 +401,7 @@ impl Facts {
     }
 
     fn tell_turn(&mut self, told: Told<Turn>) {
-        use Turn::{Guess, Idle, Over, Runs, Unknown, Waits};
+        use Turn::{Failed, Guess, Idle, Over, Runs, Unknown, Waits};
         let Told { by, at, .. } = self.turn;
         let is_later = told.at >= at;
         let replaces = match (&self.turn.what, &told.what) {
@@ -410,18 +415,18 @@ impl Facts {
             (Runs(_) | Waits(_), Unknown) => told.by >= by && is_later,
             (Runs(_) | Waits(_), Runs(_) | Waits(_)) => told.by >= by && (told.by == By::Host || is_later),
             // A host ends its turn itself.
-            (Runs(_) | Waits(_), Over(_) | Idle) => {
+            (Runs(_) | Waits(_), Over(_) | Idle | Failed(_)) => {
                 is_later && (told.by == By::Host || by != By::Host && (told.at > at || told.by == by))
             }
-            (Over(_) | Idle, Runs(_) | Waits(_)) => is_later || told.by == By::Host,
+            (Over(_) | Idle | Failed(_), Runs(_) | Waits(_)) => is_later || told.by == By::Host,
             // The first end counts, unless a later one is more exact.
             (Over(last), Over(end)) => (end.rank(), told.by) >= (last.rank(), by),
             (Over(end), Idle) => end.has_failed,
-            (Idle, Over(_)) => true,
+            (Failed(_), Idle) | (_, Over(_) | Failed(_)) => true,
             (_, Unknown | Idle) => false,
         };
         if replaces {
-            self.has_ended = matches!(told.what, Over(_) | Idle);
+            self.has_ended = matches!(told.what, Over(_) | Idle | Failed(_));
             self.turn = told;
         }
     }
@@ -488,9 +493,15 @@ impl Agents {
     /// failed. The thread follows what is told next.
     pub fn go_on(&mut self, key: &str) {
         let Some(known) = self.0.get_mut(key) else { return };
-        if let Turn::Over(end) = &mut known.facts.turn.what
-            && mem::take(&mut end.has_failed)
-        {
+        let had_failed = match &mut known.facts.turn.what {
+            Turn::Over(end) => mem::take(&mut end.has_failed),
+            turn @ Turn::Failed(_) => {
+                *turn = Turn::Idle;
+                true
+            }
+            _ => false,
+        };
+        if had_failed {
             known.decision = Some(known.facts.decide());
         }
         known.is_stale |= known.decision.as_ref().is_some_and(Decision::is_rest);

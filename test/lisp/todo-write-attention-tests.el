@@ -84,10 +84,11 @@ transitions, (KEY . STATE), newest first."
                  '(((waiting) nil waiting)
                    ((failed) nil failed)
                    ((working) "pending" working)
-                   ((nil) nil rest)
+                   ((nil) nil nil)
                    (nil "pending" unknown)
-                   (nil nil unknown)
-                   (nil "completed" rest)
+                   ;; There is no agent.
+                   (nil nil nil)
+                   (nil "completed" nil)
                    ((working nil t) nil working)
                    ((waiting nil t) nil unknown)
                    ((failed nil t) nil unknown)
@@ -97,7 +98,7 @@ transitions, (KEY . STATE), newest first."
         (todo-write-test-write "a" (list "One" plan)))
       (when said
         (apply #'todo-write-set-activity "a" said))
-      (should (eq activity (todo-write-dyn--agent-activity "a"))))))
+      (should (eq activity (plist-get (todo-write-agent "a") :activity))))))
 
 (ert-deftest todo-write-agent-orders-states-and-within-them-times ()
   (todo-write-attention-tests--with
