@@ -43,8 +43,7 @@ nor saved.  A click on it shows the plan."
 (defcustom todo-write-gptel-agent t
   "What to do with the lists of gptel-agent's tool TodoWrite.
 With `answer', results report your edits to its model, and gptel-agent
-does not show the list in the chat.  Set it before turning on
-`todo-write-gptel-mode'."
+does not show the list in the chat."
   :type '(choice (const :tag "Nothing" nil)
                  (const :tag "Show them" t)
                  (const :tag "Answer the calls" answer))
@@ -68,11 +67,8 @@ does not show the list in the chat.  Set it before turning on
 (defvar-local todo-write-gptel--prompt nil
   "The last prompt of this chat if it is not recorded yet, a string.")
 
-(defvar todo-write-gptel--chats nil
-  "The buffers of the chats with a plan.")
-
-(defvar todo-write-gptel--agent nil
-  "The value of `todo-write-gptel-agent' when the mode was turned on.")
+(defvar-local todo-write-gptel--tokens nil
+  "The tokens of the last response of this chat that were recorded.")
 
 (defconst todo-write-gptel--hooks
   '((gptel-prompt-transform-functions . todo-write-gptel--request-begins)
@@ -108,7 +104,6 @@ gptel is not loaded yet, do this when it is, and return nil.  Turning off
   "Set gptel up; return the tool."
   (pcase-dolist (`(,hook . ,function) todo-write-gptel--hooks)
     (add-hook hook function))
-  (setq todo-write-gptel--agent todo-write-gptel-agent)
   (let ((tool (gptel-make-tool
                :name "todo_write"
                :category "todo-write"
@@ -133,15 +128,14 @@ gptel is not loaded yet, do this when it is, and return nil.  Turning off
   ;; gptel has no function that forgets a tool.
   (setq gptel--known-tools (assoc-delete-all "todo-write" gptel--known-tools))
   (remove-hook 'todo-write-events-functions #'todo-write-gptel--on-event)
-  (dolist (chat (seq-filter #'buffer-live-p todo-write-gptel--chats))
+  (dolist (chat (todo-write-gptel--chats))
     (with-current-buffer chat
       (remove-hook 'kill-buffer-hook #'todo-write-gptel--buffer-killed t)
       (when todo-write-gptel--overlay
         (delete-overlay todo-write-gptel--overlay))
       (setq todo-write-gptel--overlay nil
             todo-write-gptel--request nil)
-      (todo-write-end-turn todo-write-gptel-thread "todo-write-gptel-mode was turned off")))
-  (setq todo-write-gptel--chats nil))
+      (todo-write-end-turn todo-write-gptel-thread "todo-write-gptel-mode was turned off"))))
 
 ;;; The tool
 
@@ -182,29 +176,28 @@ A chat that visits a file has the same key in later sessions of Emacs."
     ;; `todo-write-show' shows the plan of the buffer it is called in.
     (setq-local todo-write-view-thread todo-write-gptel-thread)
     (add-hook 'kill-buffer-hook #'todo-write-gptel--buffer-killed nil t))
-  (cl-pushnew (current-buffer) todo-write-gptel--chats)
   (add-hook 'todo-write-events-functions #'todo-write-gptel--on-event)
   todo-write-gptel-thread)
+
+(defun todo-write-gptel--chats (&optional thread)
+  "Return the buffers of the chats with a plan, or only those with THREAD."
+  (seq-filter (lambda (buffer)
+                (let ((its (buffer-local-value 'todo-write-gptel-thread buffer)))
+                  (if thread (equal thread its) its)))
+              (buffer-list)))
 
 (defun todo-write-gptel--on-event (thread what _data)
   "Update the chat of THREAD if WHAT is a change of it.
 For `todo-write-events-functions'."
   (when (eq what 'change)
-    (dolist (buffer todo-write-gptel--chats)
-      (when (equal thread (todo-write-gptel--thread-of buffer))
-        (with-current-buffer buffer
-          (todo-write-gptel--redraw))))))
-
-(defun todo-write-gptel--thread-of (chat)
-  "Return the key of the thread of CHAT, a buffer, or nil if it has none yet."
-  (and (buffer-live-p chat)
-       (buffer-local-value 'todo-write-gptel-thread chat)))
+    (dolist (chat (todo-write-gptel--chats thread))
+      (with-current-buffer chat
+        (todo-write-gptel--redraw)))))
 
 (defun todo-write-gptel--draft (thread text)
   "Insert TEXT, if any, at the end of the chat of THREAD; return that, or nil.
 While the model answers, its answer stands there."
-  (when-let* ((chat (seq-find (lambda (chat) (equal thread (todo-write-gptel--thread-of chat)))
-                              todo-write-gptel--chats))
+  (when-let* ((chat (car (todo-write-gptel--chats thread)))
               ((not (eq 'working (car (todo-write-activity thread))))))
     (when text
       (with-current-buffer chat
@@ -256,63 +249,59 @@ The current buffer is a copy of the chat, which ends with the prompt."
   "End the turn of this chat, whose request ended."
   (when todo-write-gptel-thread
     (todo-write-core-for-host "gptel"
-      (let ((request todo-write-gptel--request))
-        (todo-write-gptel--note-tokens)
-        (when (memq (and request (gptel-fsm-state request)) '(DONE ERRS ABRT))
+      (todo-write-gptel--note-tokens)
+      (let* ((request todo-write-gptel--request)
+             (state (and request (gptel-fsm-state request)))
+             (info (and request (gptel-fsm-info request)))
+             (problem (plist-get info :error)))
+        (when (memq state '(DONE ERRS ABRT))
           (setq todo-write-gptel--calls nil)
           (todo-write-calls-drop todo-write-gptel-thread))
-        (pcase (and request (gptel-fsm-state request))
-          ('ERRS (let* ((info (gptel-fsm-info request))
-                        (problem (plist-get info :error)))
-                   (todo-write-end-turn
-                    todo-write-gptel-thread
-                    (todo-write-text-reason
-                     (format "%s" (or (and (stringp problem) problem)
-                                      (todo-write-json-get problem "message")
-                                      (plist-get info :status)
-                                      "error")))
-                    t)))
-          ('ABRT (todo-write-end-turn todo-write-gptel-thread "aborted"))
-          (_ (todo-write-end-turn todo-write-gptel-thread)))))))
+        (todo-write-end-turn
+         todo-write-gptel-thread
+         (pcase state
+           ('ERRS (todo-write-text-reason (format "%s" (or (and (stringp problem) problem)
+                                                           (todo-write-json-get problem "message")
+                                                           (plist-get info :status)
+                                                           "error"))))
+           ('ABRT "aborted"))
+         (eq state 'ERRS))))))
 
 (defun todo-write-gptel--wait (chat)
   "Set CHAT to waiting if gptel asks the user whether its calls may run.
 gptel has no hook for that, and none for the user's answer: the chat waits
 until the calls have ended, or the next request begins."
-  (todo-write-core-for-host "gptel"
-    (when-let* ((thread (todo-write-gptel--thread-of chat))
-                (request (buffer-local-value 'todo-write-gptel--request chat))
-                (info (gptel-fsm-info request))
-                ((eq 'TOOL (gptel-fsm-state request)))
-                (names
-                 (cl-loop for call in (plist-get info :tool-use)
-                          for name = (plist-get call :name)
-                          for tool = (seq-find (lambda (tool) (equal name (gptel-tool-name tool)))
-                                               (plist-get info :tools))
-                          when (and tool (not (plist-get call :result))
-                                    ;; If it were not asked for, it would have a result.
-                                    (or (not (gptel-tool-async tool))
-                                        (if (eq gptel-confirm-tool-calls 'auto)
-                                            (gptel-tool-confirm tool)
-                                          gptel-confirm-tool-calls)))
-                          collect name)))
-      (todo-write-set-activity
-       thread 'waiting (todo-write-text-reason (string-join names ", ") "permission")))))
+  (when (buffer-live-p chat)
+    (with-current-buffer chat
+      (todo-write-core-for-host "gptel"
+        (when-let* ((thread todo-write-gptel-thread)
+                    (request todo-write-gptel--request)
+                    (info (gptel-fsm-info request))
+                    ((eq 'TOOL (gptel-fsm-state request)))
+                    (names (cl-loop for call in (plist-get info :tool-use)
+                                    for name = (plist-get call :name)
+                                    when (and (not (plist-get call :result))
+                                              (todo-write-gptel--asks-p
+                                               name (plist-get info :tools)))
+                                    collect name)))
+          (todo-write-set-activity
+           thread 'waiting (todo-write-text-reason (string-join names ", ") "permission")))))))
+
+(defun todo-write-gptel--asks-p (name tools)
+  "Return non-nil if gptel asks for a call of the tool NAME in TOOLS.
+The call has no result yet: of others than asynchronous tools, that says it."
+  (when-let* ((tool (seq-find (lambda (tool) (equal name (gptel-tool-name tool))) tools)))
+    (or (not (gptel-tool-async tool))
+        (if (eq gptel-confirm-tool-calls 'auto) (gptel-tool-confirm tool)
+          gptel-confirm-tool-calls))))
 
 (defun todo-write-gptel--buffer-killed ()
   "Pause the plan of the current buffer, which is being killed."
-  (setq todo-write-gptel--chats (delq (current-buffer) todo-write-gptel--chats))
   (todo-write-core-for-host "gptel"
     (todo-write-calls-drop todo-write-gptel-thread)
     (todo-write-end-turn todo-write-gptel-thread "the chat was closed")))
 
 ;;; The work
-
-(defvar todo-write-gptel--count 0
-  "Number of calls that have begun in this Emacs.")
-
-(defvar-local todo-write-gptel--tokens nil
-  "The tokens of the last response of this chat that were recorded.")
 
 (defun todo-write-gptel--note-tokens ()
   "Record the tokens of the last response of this chat's request, once."
@@ -331,37 +320,33 @@ A value other than nil changes CALL: the list of gptel-agent is written
 and may be answered here; see `todo-write-gptel-agent'."
   (todo-write-core-for-host "gptel"
     (let ((answer
-           (when (and todo-write-gptel--agent
+           (when (and todo-write-gptel-agent
                       (equal "TodoWrite" (plist-get call :name))
                       (seq-some (lambda (tool)
                                   (and (equal "TodoWrite" (gptel-tool-name tool))
                                        (equal "gptel-agent" (gptel-tool-category tool))))
                                 gptel-tools))
              (let ((result (todo-write-gptel--write (plist-get (plist-get call :args) :todos))))
-               (and (eq todo-write-gptel--agent 'answer)
+               (and (eq todo-write-gptel-agent 'answer)
                     (list :result result))))))
       (when todo-write-gptel-thread
         (todo-write-gptel--note-tokens)
-        (unless (todo-write-gptel--open call)
-          (todo-write-gptel--begin call))
+        (todo-write-gptel--call-id call)
         (run-at-time 0 nil #'todo-write-gptel--wait (current-buffer)))
       answer)))
 
-(defun todo-write-gptel--begin (call)
-  "Record that CALL begins; return its id."
-  (let ((id (format "gptel-%d.%s" (cl-incf todo-write-gptel--count) (float-time)))
-        (name (plist-get call :name))
-        (arguments (plist-get call :args)))
-    (push (list id name arguments) todo-write-gptel--calls)
-    (todo-write-calls-begin todo-write-gptel-thread id name arguments)
-    id))
-
-(defun todo-write-gptel--open (call)
-  "Return the element of `todo-write-gptel--calls' for CALL, or nil.
+(defun todo-write-gptel--call-id (call)
+  "Return the id of CALL; record that it begins if it has none yet.
 gptel passes on no ids of calls, but their own arguments."
-  (seq-find (pcase-lambda (`(,_ ,name ,arguments))
-              (and (equal name (plist-get call :name)) (eq arguments (plist-get call :args))))
-            todo-write-gptel--calls))
+  (let ((name (plist-get call :name))
+        (arguments (plist-get call :args)))
+    (or (car (seq-find (pcase-lambda (`(,_ ,its-name ,its-arguments))
+                         (and (equal name its-name) (eq arguments its-arguments)))
+                       todo-write-gptel--calls))
+        (let ((id (format "%s.%s" (gensym "gptel-") (float-time))))
+          (push (list id name arguments) todo-write-gptel--calls)
+          (todo-write-calls-begin todo-write-gptel-thread id name arguments)
+          id))))
 
 (defun todo-write-gptel--call-ended (call)
   "Record that CALL, gptel's plist, ended in this chat, whose model answers next.
@@ -369,9 +354,8 @@ For `gptel-post-tool-call-functions', which is called when all calls of a
 response have ended."
   (todo-write-core-for-host "gptel"
     (when todo-write-gptel-thread
-      (let* ((known (todo-write-gptel--open call))
-             ;; A hook may have changed its arguments.
-             (id (or (car known) (todo-write-gptel--begin call)))
+      ;; If a hook has changed its arguments, it begins again.
+      (let* ((id (todo-write-gptel--call-id call))
              (result (plist-get call :result))
              (text (if (stringp result) result (format "%s" result))))
         (setq todo-write-gptel--calls (assoc-delete-all id todo-write-gptel--calls))
