@@ -188,6 +188,9 @@ The windows that show it stay at their lines, too."
 (defvar-local todo-write-page--printed nil
   "What this table shows, a list (COLUMNS ENTRIES . MORE).")
 
+(defvar-local todo-write-page--drawings 0
+  "How many drawings of this table have begun.")
+
 (defvar-local todo-write-page-table-sorts nil
   "Non-nil if rows of this table change their order; then windows keep their lines.")
 
@@ -199,7 +202,11 @@ cell; entries as in `tabulated-list-entries'; a construct for the mode
 line; and text below the rows.  REVERT is as in `todo-write-page-set-up'."
   (todo-write-page-set-up (lambda ()
                             (todo-write-page-drawn)
-                            (todo-write-page--draw-table (funcall read)))
+                            (let ((drawing (cl-incf todo-write-page--drawings))
+                                  (table (funcall read)))
+                              ;; While it was read, a timer may have drawn what is newer.
+                              (when (= drawing todo-write-page--drawings)
+                                (todo-write-page--draw-table table))))
                           revert)
   (setq tabulated-list-padding 1))
 
