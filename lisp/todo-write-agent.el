@@ -285,8 +285,7 @@ KNOWN is what the module knows of it."
                      (append todo-write-agent--known (list (cons thread new))))))
       (unless todo-write-agent--silent
         (let ((inhibit-quit t))
-          (todo-write-events-run-functions 'todo-write-agent-functions
-                                           (list thread old new)))))))
+          (todo-write-events-run-functions 'todo-write-agent-functions thread old new))))))
 
 (defun todo-write-agent--forget (thread)
   "Forget the agent of THREAD, and tell that it is gone."

@@ -21,19 +21,14 @@
 ;; Every caller here inhibits it too, so that C-g cannot keep the remaining
 ;; functions from being called after a change that is already saved.
 
-(defun todo-write-events-call-each (call list arg &optional thrown)
-  "Call CALL with each element of LIST and ARG, even if a call throws.
-The throw continues after the last call.  THROWN is called with the
-element whose call threw."
+(defun todo-write-events--call-each (call list)
+  "Call CALL with each element of LIST, even if a call throws.
+The throw continues after the last call."
   (when list
     (unwind-protect
         (while list
-          (funcall call (car list) arg)
-          (pop list))
-      (when list
-        (when thrown
-          (funcall thrown (car list)))
-        (todo-write-events-call-each call (cdr list) arg thrown)))))
+          (funcall call (pop list)))
+      (todo-write-events--call-each call list))))
 
 (defun todo-write-events--call-function (function args)
   "Apply FUNCTION to ARGS, a list, and report it if it signals."
@@ -48,19 +43,18 @@ element whose call threw."
 (defun todo-write-events-apply-each (function list)
   "Call FUNCTION with each element of LIST.
 If a call signals, report it; the others are still made."
-  (dolist (element list)
-    (todo-write-events--call-function function (list element))))
+  (todo-write-events--call-each
+   (lambda (element) (todo-write-events--call-function function (list element)))
+   list))
 
-(defun todo-write-events-run-functions (hook args)
-  "Apply each function of HOOK, a symbol, to ARGS, a list.
+(defun todo-write-events-run-functions (hook &rest args)
+  "Apply each function of HOOK, a symbol, to ARGS.
 If one signals, report it; all others are still called."
-  (let ((functions (symbol-value hook)))
-    ;; A local value, or one function alone.
-    (when (or (functionp functions) (memq t functions))
-      (let (all)
-        (run-hook-wrapped hook (lambda (function) (push function all) nil))
-        (setq functions (nreverse all))))
-    (todo-write-events-call-each #'todo-write-events--call-function functions args)))
+  (let (functions)
+    (run-hook-wrapped hook (lambda (function) (push function functions) nil))
+    (todo-write-events--call-each
+     (lambda (function) (todo-write-events--call-function function args))
+     (nreverse functions))))
 
 (defvar todo-write-events-functions nil
   "Abnormal hook of our own buffers and hosts, run whenever something happens.
@@ -84,10 +78,9 @@ If one signals, the error is reported and the others are still called.")
 See `todo-write-events-functions'; the users' own functions come last.
 The caller inhibits quitting."
   (unwind-protect
-      (todo-write-events-call-each #'todo-write-events--call-function
-                                   todo-write-events-functions (list thread what data))
+      (todo-write-events-run-functions 'todo-write-events-functions thread what data)
     (when (and data (eq what 'change))
-      (todo-write-events-run-functions 'todo-write-change-functions (list thread data)))))
+      (todo-write-events-run-functions 'todo-write-change-functions thread data))))
 
 ;;; Drawing
 
@@ -247,9 +240,8 @@ FUNCTION is not a function, and for an unknown key."
 
 (defun todo-write-events--emit (event)
   "Give EVENT to the subscribers whose filter it matches, and return it."
-  (todo-write-events-call-each #'todo-write-events--give todo-write-events--subscribers event
-                               (lambda (subscriber)
-                                 (todo-write-events--count-failure subscriber "it was left by a throw")))
+  (todo-write-events--call-each (lambda (subscriber) (todo-write-events--give subscriber event))
+                                todo-write-events--subscribers)
   event)
 
 (defun todo-write-events--give (subscriber event)
@@ -258,11 +250,17 @@ FUNCTION is not a function, and for an unknown key."
   (when (and (memq subscriber todo-write-events--subscribers)
              (cl-loop for (key . value) in (todo-write-events--subscriber-filter subscriber)
                       always (equal value (todo-write-events--event-value event key))))
-    (condition-case-unless-debug err
-        (progn (funcall (todo-write-events--subscriber-function subscriber) event)
-               (setf (todo-write-events--subscriber-failures subscriber) 0))
-      (quit (setq quit-flag t))
-      (error (todo-write-events--count-failure subscriber (error-message-string err))))))
+    (let ((failure "it was left by a throw"))
+      (unwind-protect
+          (condition-case-unless-debug err
+              (progn (funcall (todo-write-events--subscriber-function subscriber) event)
+                     (setq failure nil)
+                     (setf (todo-write-events--subscriber-failures subscriber) 0))
+            (quit (setq failure nil
+                        quit-flag t))
+            (error (setq failure (error-message-string err))))
+        (when failure
+          (todo-write-events--count-failure subscriber failure))))))
 
 (defun todo-write-events--count-failure (subscriber reason)
   "Count a failure of SUBSCRIBER for REASON; report the first, act on the third."
@@ -281,10 +279,9 @@ FUNCTION is not a function, and for an unknown key."
 (defun todo-write-events-deliver (thread)
   "Give the new observations of THREAD to the subscribers."
   (when todo-write-events--subscribers
-    (todo-write-events-call-each
-     (lambda (event _) (todo-write-events--emit event))
-     (append (todo-write-core-call todo-write-dyn--take-observations thread) nil)
-     nil)))
+    (todo-write-events--call-each
+     #'todo-write-events--emit
+     (append (todo-write-core-call todo-write-dyn--take-observations thread) nil))))
 
 (defun todo-write-observe (thread type content &rest metadata)
   "Record that something happened in THREAD, and return the observation.
