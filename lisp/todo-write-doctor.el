@@ -14,6 +14,7 @@
 (require 'todo-write-core)
 (require 'todo-write-connect)
 (require 'todo-write-host)
+(require 'todo-write-mcp-setup)
 (require 'todo-write-text)
 ;; The hosts, so that all are known.
 (require 'todo-write-acp)
@@ -68,24 +69,17 @@
   "Return the finding about the folder of the journals."
   (let* ((folder (and todo-write-directory (expand-file-name todo-write-directory)))
          (shown (and folder (todo-write-doctor--file folder)))
-         (above (and folder
-                     (locate-dominating-file
-                      folder (lambda (above) (file-exists-p (directory-file-name above))))))
-         (writable (lambda (folder)
-                     (and (file-accessible-directory-p folder)
-                          (file-writable-p folder)))))
+         ;; It, or the one in which it would be made.
+         (present (and folder
+                       (locate-dominating-file
+                        folder (lambda (one) (file-exists-p (directory-file-name one)))))))
     (cond
      ((not folder)
       (list 'note "Lists are kept in memory only." "Set todo-write-directory."))
-     ((and (file-exists-p folder) (not (file-directory-p folder)))
-      (list 'problem (format "%s is not a folder." shown)
-            "Move it away, or set todo-write-directory."))
-     ((and (file-directory-p folder) (not (funcall writable folder)))
-      (list 'problem (format "%s cannot be written." shown)
-            (format "chmod u+rwx %s, or set todo-write-directory." shown)))
-     ((not (funcall writable above))
-      (list 'problem (format "%s cannot be created." shown)
-            "Set todo-write-directory to a writable folder."))
+     ((not (and (file-accessible-directory-p present) (file-writable-p present)))
+      (list 'problem
+            (format "%s cannot be %s." shown (if (file-exists-p folder) "written" "created"))
+            "Set todo-write-directory to a folder of yours."))
      ((not (file-directory-p folder))
       (list 'ok (format "Journals will be in %s" shown)))
      ((/= 0 (logand (file-modes folder) #o077))
@@ -135,6 +129,7 @@ its name.  REMEDY is a sentence, nil or left out."
      `(("Emacs and the module" ,@(todo-write-doctor--emacs)
         ,@(and module-file-suffix (todo-write-doctor--module)))
        ("Journals" ,(todo-write-doctor--journals))
+       ("The program todo-write-mcp" ,(todo-write-mcp-setup-finding))
        ("Agents" ,@(seq-difference agents absent #'eq))
        ("Machines" ,@(todo-write-connect-findings))
        ("Display" ,(if (bound-and-true-p todo-write-mode-line-mode)

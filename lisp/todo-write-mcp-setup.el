@@ -219,49 +219,47 @@ another machine, show the agents there."
 
 ;;; For the doctor
 
-(defun todo-write-mcp-setup-findings ()
-  "Return the doctor's findings about calls from agents to this Emacs."
-  (let ((program (todo-write-module-find-program))
-        (remedy "M-x todo-write-mcp-setup"))
-    (cons
-     (cond
-      ((not program)
-       (list 'note "MCP: no agent can call todo_write, since todo-write-mcp is missing"
-             (concat remedy " gets it and connects your agent")))
-      ((not (todo-write-socket-state))
-       (list 'note "MCP: off, so that no agent reaches this Emacs"
-             (concat remedy " connects your agent and switches it on; if your agent is connected, "
-                     "M-x todo-write-agents-mode")))
-      ((eq (todo-write-socket-state) 'client)
-       (list 'note (format (concat "MCP: another Emacs%s serves and follows agents; "
-                                   "this one takes over when that ends")
-                           (if-let* ((pid (plist-get (todo-write-socket-door) :process)))
-                               (format ", process %d" pid) ""))
-             "Quit the other Emacs, or switch its todo-write-agents-mode off"))
-      (todo-write-socket-outdated-programs
-       (list 'problem (format "MCP: an agent's todo-write-mcp %s"
-                              (string-join todo-write-socket-outdated-programs ", and "))
-             remedy))
-      ((todo-write-mcp-setup-kept-p) (list 'ok "MCP: agents reach this Emacs"))
-      (t (list 'note "MCP: agents reach this Emacs; on for this session only"
-               (concat "Put (todo-write-agents-mode) into your init file, or " remedy))))
-     (mapcar (lambda (agent) (todo-write-mcp-setup--finding-of-agent (cdr agent) remedy))
-             (seq-group-by
-              (lambda (way) (plist-get way :agent))
-              (seq-filter (lambda (way) (and (plist-get way :here) (plist-get way :by)))
-                          (todo-write-mcp-setup--ways-here)))))))
+(defun todo-write-mcp-setup-finding ()
+  "Return the doctor's finding about calls from agents to this Emacs."
+  (cond
+   ((not (todo-write-module-find-program))
+    '(note "Missing, so that no agent outside of Emacs is followed or can call todo_write"
+           "M-x todo-write-mcp-setup gets it and connects your agent"))
+   ((not (todo-write-socket-state))
+    '(note "Off, so that no agent reaches this Emacs"
+           "M-x todo-write-mcp-setup connects your agent and switches it on; if it is connected, \
+M-x todo-write-agents-mode"))
+   ((eq (todo-write-socket-state) 'client)
+    (list 'note (format "Another Emacs, process %s, serves and follows agents; \
+this one takes over when that ends" (or (plist-get (todo-write-socket-door) :process) "unknown"))
+          "Quit the other Emacs, or switch its todo-write-agents-mode off"))
+   (todo-write-socket-outdated-programs
+    (list 'problem (concat "An agent's todo-write-mcp "
+                           (string-join todo-write-socket-outdated-programs ", and "))
+          "M-x todo-write-mcp-setup"))
+   ((todo-write-mcp-setup-kept-p) '(ok "Agents reach this Emacs"))
+   (t '(note "Agents reach this Emacs; on for this session only"
+             "Put (todo-write-agents-mode) into your init file, or M-x todo-write-mcp-setup"))))
 
-(defun todo-write-mcp-setup--finding-of-agent (ways remedy)
-  "Return the doctor's finding about the agent of WAYS, with REMEDY."
+(defun todo-write-mcp-setup-findings ()
+  "Return the doctor's findings about the agents that are here, a list."
+  (mapcar (lambda (agent) (todo-write-mcp-setup--finding-of-agent (cdr agent)))
+          (seq-group-by
+           (lambda (way) (plist-get way :agent))
+           (seq-filter (lambda (way) (and (plist-get way :here) (plist-get way :by)))
+                       (todo-write-mcp-setup--ways-here)))))
+
+(defun todo-write-mcp-setup--finding-of-agent (ways)
+  "Return the doctor's finding about the agent of WAYS."
   (let* ((agent (plist-get (car ways) :agent))
          (program (seq-some (lambda (way) (plist-get way :installed)) ways))
          (version (and program (file-regular-p program) (todo-write-module-file-version program))))
-    (cond ((not program) (list 'note (format "%s: not set up" agent) remedy))
-          ((equal version todo-write-version)
-           (list 'ok (format "%s: is set up" agent)))
-          (t (list 'problem (format "%s: its todo-write-mcp is %s" agent
-                                    (if version (concat "version " version) "missing"))
-                   remedy)))))
+    (if (equal version todo-write-version) (list 'ok (format "%s: is set up" agent))
+      (list (if program 'problem 'note)
+            (concat agent (cond ((not program) ": not set up")
+                                (version (concat ": its todo-write-mcp is version " version))
+                                (t ": its todo-write-mcp is missing")))
+            "M-x todo-write-mcp-setup"))))
 
 (provide 'todo-write-mcp-setup)
 ;;; todo-write-mcp-setup.el ends here

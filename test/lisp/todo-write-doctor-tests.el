@@ -77,10 +77,15 @@ They are evaluated with a copy of the package.")
     (should-not (string-match-p "Efrit.*\n\\(.*\n\\)*\\* Not installed" text))))
 
 (ert-deftest todo-write-doctor-says-first-what-stops-everything ()
-  (let ((text (todo-write-doctor-tests--set-up "No module, and no cargo to build it")) (at 0))
-    (dolist (place '("^\\* Emacs and the module" "PROBLEM: The module" "^\\* Journals"
-                     "^\\* Agents" "^\\* Display" "^\\* Not installed"))
-      (should (setq at (string-match place text at))))))
+  (pcase-dolist (`(,title . ,places)
+                 '(("No module, and no cargo to build it"
+                    "^\\* Emacs and the module" "PROBLEM: The module" "^\\* Journals"
+                    "^\\* The program todo-write-mcp" "^\\* Display" "^\\* Not installed")
+                   ("A host that is installed, but off"
+                    "^\\* The program todo-write-mcp" "^\\* Agents" "^\\* Display")))
+    (let ((text (todo-write-doctor-tests--set-up title)) (at 0))
+      (dolist (place places)
+        (should (setq at (string-match place text at)))))))
 
 (ert-deftest todo-write-doctor-says-what-to-do-about-each-line-that-is-not-checked ()
   (dolist (set-up todo-write-doctor-tests-set-ups)

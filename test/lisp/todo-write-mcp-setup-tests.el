@@ -176,10 +176,10 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
 
 (ert-deftest todo-write-mcp-setup-the-doctor-names-what-is-missing ()
   (let ((todo-write-mcp-program "/nowhere/todo-write-mcp"))
-    (should (string-match-p "todo-write-mcp is missing\n.*todo-write-mcp-setup"
+    (should (string-match-p "\\* The program todo-write-mcp\n.*Missing.*\n.*todo-write-mcp-setup"
                             (todo-write-doctor--text))))
   (let ((todo-write-mcp-program (executable-find "true")))
-    (should (string-match-p "MCP: off.*\n.*todo-write-agents-mode" (todo-write-doctor--text)))))
+    (should (string-match-p "Off, so .*\n.*todo-write-agents-mode" (todo-write-doctor--text)))))
 
 (ert-deftest todo-write-mcp-setup-the-doctor-says-which-installed-agents-have-the-tool ()
   (todo-write-with-setup
@@ -192,7 +192,7 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
     (todo-write-setup-test-write
      ".copilot/mcp-config.json"
      (format "{\"mcpServers\": {\"todo-write\": {\"command\": \"%sold\"}}}" home))
-    (let ((findings (cdr (todo-write-mcp-setup-findings))))
+    (let ((findings (todo-write-mcp-setup-findings)))
       (should (equal '((ok "Claude Code: is set up")
                        (problem "Codex: its todo-write-mcp is missing" "M-x todo-write-mcp-setup")
                        (note "Gemini CLI: not set up" "M-x todo-write-mcp-setup")
@@ -283,7 +283,7 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
         (should (string-match-p text (todo-write-doctor--text)))
         (let ((after-init-time nil))
           (todo-write-agents-mode))
-        (should (string-match-p "^- \\[X\\] MCP: agents reach this Emacs$"
+        (should (string-match-p "^- \\[X\\] Agents reach this Emacs$"
                                 (todo-write-doctor--text)))))))
 
 (provide 'todo-write-mcp-setup-tests)
