@@ -78,20 +78,17 @@ The program is an absolute name."
                                (todo-write-machines-prefix name)
                                "-T" "-o" "BatchMode=yes" "-o" "ControlMaster=no" "-o" "ConnectTimeout=15"
                                "-o" "ServerAliveInterval=15" "-o" "RemoteCommand=none")
-                              (list (todo-write-connect--line
-                                     (or (todo-write-machines-get name :program)
-                                         "todo-write-mcp"))))))
+                              ;; Any login shell understands this.
+                              (list (format "exec sh -c '%s' %s" todo-write-connect--script
+                                            (shell-quote-argument
+                                             (or (todo-write-machines-get name :program)
+                                                 "todo-write-mcp")))))))
          ;; That of a remote folder would be on that machine.
          (default-directory (expand-file-name "~/"))
          (program (executable-find (car command))))
     (unless program
       (user-error "There is no program %s here" (car command)))
     (cons (expand-file-name program) (cdr command))))
-
-(defun todo-write-connect--line (program)
-  "Return the line for a shell on a machine that runs PROGRAM.
-The login shell there may be any, so the words must mean the same in all."
-  (format "exec sh -c '%s' %s" todo-write-connect--script (shell-quote-argument program)))
 
 (defun todo-write-connect--send (name)
   "Connect to the machine NAME unless it is connected, and say what is wanted.

@@ -44,8 +44,7 @@ The hub finds out whether FOLDER is there, since Emacs would wait for it."
     (when (and (stringp folder) (file-name-absolute-p folder)
                (length< todo-write-follow-sessions--told 20)
                (not (member (directory-file-name folder)
-                            (mapcar (lambda (home)
-                                      (directory-file-name (expand-file-name (cdr home))))
+                            (mapcar (lambda (home) (directory-file-name (cdr home)))
                                     (todo-write-follow-sessions-homes)))))
       (push (cons agent folder) todo-write-follow-sessions--told))))
 
@@ -54,18 +53,14 @@ The hub finds out whether FOLDER is there, since Emacs would wait for it."
   (seq-remove (lambda (home) (file-remote-p (cdr home))) todo-write-follow-agents))
 
 (defun todo-write-follow-sessions-homes ()
-  "Return the agents and their folders here, given and told.
-The elements are (AGENT . FOLDER)."
-  (seq-uniq (append (todo-write-follow-sessions-given-homes) todo-write-follow-sessions--told)))
-
-;;; Transcripts
-
-(defun todo-write-follow-sessions-homes-there (homes)
-  "Return HOMES, a list of (AGENT . FOLDER), as the module takes them."
-  (cl-loop for (agent . folder) in homes
+  "Return the agents and their folders here, given and told, as (AGENT . FOLDER)."
+  (cl-loop for (agent . folder) in (append (todo-write-follow-sessions-given-homes)
+                                           todo-write-follow-sessions--told)
            when (or (not (string-match-p "[^\0-\x10ffff]" folder))
                     (todo-write-follow-sessions-skip folder "its name is not text"))
            collect (cons agent (expand-file-name folder))))
+
+;;; Transcripts
 
 (defun todo-write-follow-sessions-names (project)
   "Return the names of PROJECT's root, a list, or nil if it is not on this machine.
@@ -80,8 +75,6 @@ This asks for links, so nothing but a command about PROJECT calls it."
 (defun todo-write-follow-sessions-skip (file reason)
   "Say that FILE is skipped for REASON, unless the user knows.  Return nil."
   (unless (equal reason (gethash file todo-write-follow-sessions--skipped))
-    (when (> (hash-table-count todo-write-follow-sessions--skipped) 1000)
-      (clrhash todo-write-follow-sessions--skipped))
     (puthash file reason todo-write-follow-sessions--skipped)
     (message "todo-write skips %s: %s"
              (todo-write-text-line (todo-write-follow-sessions-shown file))

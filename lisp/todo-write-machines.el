@@ -178,16 +178,6 @@ That depends on the modes that follow sessions and that take calls.")
   (when-let* ((link (todo-write-machines-link-to name)))
     (not (eq 'lost (todo-write-machines-link-state link)))))
 
-(defun todo-write-machines-follows-p (name)
-  "Return non-nil if all live sessions of the machine NAME are followed."
-  (when-let* ((link (todo-write-machines-link-to name)))
-    (todo-write-machines-link-follows link)))
-
-(defun todo-write-machines-follow-none ()
-  "Follow no further sessions of machines; their connections stay."
-  (dolist (link todo-write-machines-links)
-    (setf (todo-write-machines-link-follows link) nil)))
-
 (defconst todo-write-machines-longest-name 4096
   "Length of a file name above which no system opens it.")
 

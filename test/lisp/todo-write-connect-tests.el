@@ -633,7 +633,7 @@ MORE are further fields."
                      ("/scp:bob@one#22:" "ssh" ,@options "-l" "bob" "-p" "22" "--" "one" ,words)
                      ("/docker:root@web:" "docker" "exec" "-i" "-u" "root" "web" "sh" "-c" ,words)))
       (should (equal command (append (apply #'todo-write-machines-shell prefix options)
-                                     (list (todo-write-connect--line "todo-write-mcp"))))))
+                                     (list words)))))
     (dolist (prefix '("/ssh:one|sudo:two:" "/ssh:gate|docker:dev:" "/sudo:one:" "one"))
       (should-error (todo-write-machines-shell prefix) :type 'user-error))))
 

@@ -654,7 +654,7 @@ its state, ending and reason."
                                            (push operation asked) "/")))
                 file-name-handler-alist)))
     (todo-write-follow-sessions-add-home 'codex "/here")
-    (todo-write-follow-sessions-homes-there (todo-write-follow-sessions-homes))
+    (todo-write-follow-sessions-homes)
     (should-not asked)))
 
 (ert-deftest todo-write-follow-tests-a-folder-that-cannot-be-read-is-skipped ()
@@ -1401,8 +1401,7 @@ UUID begins the names of the lines."
                    (when (and (eq what 'change) (equal thread "claude:s")
                               (not (eql (car told) (todo-write-activity-reading thread))))
                      (push (todo-write-activity-reading thread) told)
-                     (let ((todo-write-view-thread thread))
-                       (push (todo-write-view-rows--activity) headers))))))
+                     (push (todo-write-view-rows--activity thread nil) headers)))))
       (todo-write-follow-tests--append file (mapconcat #'identity (make-list 3000 line) ""))
       (add-hook 'todo-write-events-functions note)
       (unwind-protect
