@@ -163,12 +163,11 @@ Return non-nil if the line of the prompt was cut."
                                                        (- column (todo-write-text-width part)) ?\s)
                                                       part)))
                                           parts columns)))
-         (start (point))
          ;; Blanks of a column leave the text more room.
-         (end (todo-write-row-insert-line head text (string-trim tail) width "\n")))
-    (put-text-property start end 'face 'todo-write-prompt)
-    (font-lock-fillin-text-property end (point) 'face 'todo-write-time)
-    (not (string-search (or prompt "") (todo-write-text-seen (buffer-substring start end))))))
+         (line (todo-write-row-line head (propertize text 'face 'todo-write-prompt)
+                                    (todo-write-row-dim (string-trim tail)) width)))
+    (insert line "\n")
+    (not (string-search (or prompt "") (todo-write-text-seen line)))))
 
 (defun todo-write-footer--figures (heading running above)
   "Return the figures of HEADING, of a turn that may be RUNNING.

@@ -8,8 +8,7 @@
 ;; The shapes, faces, times and lines that the live buffer, its history, the
 ;; mode line and the chats share: a task, and the header with count and bar.
 ;; Nothing here knows about windows or threads.
-;; Lines are inserted at point, since strings with properties allocate far more;
-;; `todo-write-row-string' makes one where it is needed.
+;; `todo-write-row-align' lays out every line of which parts stand at columns.
 ;;
 ;; Every state has its own shape, so that a plan reads well without colors, and
 ;; every shape has an ASCII fallback for terminals that cannot display it.  Text
@@ -18,6 +17,7 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'font-lock)
 (require 'todo-write-text)
 (require 'subr-x)
 
@@ -156,6 +156,43 @@ It has ids of tasks, (turn . N), keys of entries, (earlier . ID) and
 
 ;;; Lines
 
+(defun todo-write-row-align (&rest parts)
+  "Return PARTS side by side in one line.
+They are strings, and numbers: the columns at which the next ones begin, at
+least one column after the previous ones."
+  (let ((line ""))
+    (dolist (part parts line)
+      (setq line
+            (concat
+             line
+             (if (stringp part)
+                 part
+               (let ((count (- part (todo-write-text-width (todo-write-text-seen line)))))
+                 ;; This aligns fonts in which some characters do not have their nominal
+                 ;; width, and keeps right-to-left text from moving the digits.  The gap ends
+                 ;; before the last blank, which stays in wider fonts.
+                 (concat (when (> count 1)
+                           (propertize (make-string (1- count) ?\s)
+                                       'display `(space :align-to ,(* (1- part)
+                                                                      todo-write-row-scale))))
+                         " "))))))))
+
+(defun todo-write-row-line (head text right width)
+  "Return HEAD, TEXT truncated to fit, and RIGHT as a line of WIDTH columns.
+RIGHT ends at the last column, unless it is empty.  The rest of TEXT stays
+in the line, where Isearch finds it."
+  (let* ((column (- width (todo-write-text-width right)))
+         (room (- (if (string-empty-p right) width (- column 2)) (todo-write-text-width head)))
+         (text (todo-write-text-with-rest text (todo-write-text-truncate text (max 0 room)))))
+    (if (string-empty-p right)
+        (concat head text)
+      (todo-write-row-align head text column right))))
+
+(defun todo-write-row-fit (left right width)
+  "Return LEFT, truncated to fit, and RIGHT as a line of WIDTH columns.
+RIGHT ends at the last column; if it is empty, the line ends after LEFT."
+  (todo-write-text-seen (todo-write-row-line "" left right width)))
+
 (defun todo-write-row-columns (cells widths)
   "Return CELLS, strings, side by side in columns of WIDTHS, two blanks apart.
 A column of width 0 is left out."
@@ -166,31 +203,11 @@ A column of width 0 is left out."
               "  ")
    " +"))
 
-(defun todo-write-row-insert-line (head text tail width &optional end)
-  "Insert a line of WIDTH columns: HEAD, TEXT truncated to fit, and TAIL.
-TAIL, unless empty, ends at the last column; END, a string or nil, follows.
-Return the position after TEXT."
-  (let* ((used (todo-write-text-width head))
-         (column (max 0 (- width (todo-write-text-width tail) 1)))
-         (alone (string-empty-p tail))
-         (shown (todo-write-text-truncate text (max 0 (- (if alone width (1- column)) used)))))
-    (insert head (todo-write-text-with-rest text shown))
-    (prog1 (point)
-      (unless alone
-        ;; This aligns fonts in which some characters do not have their nominal
-        ;; width, and keeps right-to-left text from moving the digits.  The gap ends
-        ;; before the last blank, which stays in wider fonts.
-        (insert (propertize (make-string (max 1 (- column used (todo-write-text-width shown))) ?\s)
-                            'display `(space :align-to ,(* column todo-write-row-scale)))
-                " " tail))
-      (when end
-        (insert end)))))
-
-(defun todo-write-row-fit (left right width)
-  "Return LEFT and RIGHT as one line of WIDTH columns, LEFT truncated to fit.
-RIGHT ends at the last column; if it is empty, the line ends after LEFT."
-  (todo-write-text-seen
-   (todo-write-row-string (todo-write-row-insert-line "" left right width))))
+(defun todo-write-row-dim (string)
+  "Return STRING; what has no face in it gets that of times."
+  (let ((string (copy-sequence string)))
+    (font-lock-fillin-text-property 0 (length string) 'face 'todo-write-time string)
+    string))
 
 ;;; Tasks
 
@@ -238,29 +255,23 @@ the number of columns to leave free at the left.  NOTE, a string, and
 WORK, as from `todo-write-plan-row-work', stand before the time; see
 `todo-write-row-note'.  Parts that do not fit are left out, the note
 first, before the text is cut."
-  (let* ((head (concat (make-string (1+ (or indent 0)) ?\s) (todo-write-text-shape kind) " "))
-         (text (todo-write-row-text item kind))
-         (sharers (nth 5 work))
-         (note (if (or (null sharers) (= sharers 0)) note
+  (let* ((head (propertize (concat (make-string (1+ (or indent 0)) ?\s)
+                                   (todo-write-text-shape kind) " ")
+                           'face (todo-write-row-shape-face kind)))
+         (face (todo-write-row-face kind))
+         (text (propertize (todo-write-row-text item kind) 'face face))
+         (used (+ (todo-write-text-width head) (todo-write-text-width text)))
+         (sharers (or (nth 5 work) 0))
+         (note (if (= sharers 0) note
                  (string-join (delq nil (list note (format "shared with %d" sharers))) "  ")))
-         (width (todo-write-row--near width (+ (todo-write-text-width head)
-                                               (todo-write-text-width text))))
          (time (and spent (or (>= spent 1000) (memq kind '(in_progress paused)))
                     (todo-write-text-time spent)))
-         (tail (todo-write-row--tail
-                note work time
-                (- width (todo-write-text-width head) (todo-write-text-width text) 2)))
-         (start (point))
-         (middle (+ start (length head)))
-         (end (todo-write-row-insert-line head text tail width "\n")))
-    (put-text-property start middle 'face (todo-write-row-shape-face kind))
-    (unless (string-empty-p tail)
-      (font-lock-fillin-text-property end (point) 'face 'todo-write-time))
-    (put-text-property middle (if (string-empty-p tail) (point) end)
-                       'face (todo-write-row-face kind))
-    (when (eq kind 'removed)
-      ;; A struck newline would show as a stroke behind the text.
-      (put-text-property (1- (point)) (point) 'face 'todo-write-pending))))
+         (width (todo-write-row--near width used)))
+    (insert (todo-write-row-line
+             head text (todo-write-row-dim (todo-write-row--tail note work time (- width used 2)))
+             width)
+            ;; A struck newline would show as a stroke behind the text.
+            (propertize "\n" 'face (if (eq kind 'removed) 'todo-write-pending face)))))
 
 (defconst todo-write-row-more-files "and more files"
   "What is said where commands changed files in a way that is not told.")
@@ -395,13 +406,10 @@ The agent chose the name, so no file name handler may see it."
   "Insert a bar of WIDTH columns for COMPLETED of TOTAL tasks."
   (let* ((full (todo-write-text-shape 'full))
          (cells (/ width (string-width full)))
-         (filled (if (> total 0) (/ (* completed cells) total) 0))
-         (start (point)))
-    (insert-char (aref full 0) filled)
-    (put-text-property start (point) 'face 'todo-write-bar)
-    (setq start (point))
-    (insert-char (aref (todo-write-text-shape 'rest) 0) (- cells filled))
-    (put-text-property start (point) 'face 'todo-write-bar-rest)))
+         (filled (if (> total 0) (/ (* completed cells) total) 0)))
+    (insert (propertize (make-string filled (aref full 0)) 'face 'todo-write-bar)
+            (propertize (make-string (- cells filled) (aref (todo-write-text-shape 'rest) 0))
+                        'face 'todo-write-bar-rest))))
 
 (defun todo-write-row-insert-header (summary width &optional note work title)
   "Insert the header line of WIDTH columns for SUMMARY, without a newline.
@@ -410,39 +418,35 @@ a string or nil, follows the title.  WORK is a list (ADDED REMOVED) of
 numbers of lines, or nil.  TITLE is for a session without one.  The
 numbers and the bar are left out before the title is cut."
   (let* ((total (or (plist-get summary :total) 0))
-         (progress (todo-write-row-progress summary))
-         (note (if (plist-get summary :unsaved)
-                   (concat "not saved" (and note "; ") note)
-                 note))
-         (note (if note (format "(%s)" (todo-write-text-line note 60)) ""))
+         (progress (propertize (todo-write-row-progress summary) 'face
+                               (todo-write-row-progress-face (plist-get summary :state))))
+         (note (string-join (delq nil (list (and (plist-get summary :unsaved) "not saved") note))
+                            "; "))
+         (note (if (string-empty-p note) "" (format "  (%s)" (todo-write-text-line note 60))))
          (title (todo-write-text-plain (or (plist-get summary :title) title "Plan")))
          (width (todo-write-row--near width (todo-write-text-width title)))
-         (room (- width (todo-write-text-width progress) 3))
-         (free (- room (todo-write-text-width title)
-                  (if (equal note "") 0 (+ 2 (todo-write-text-width note)))))
-         (bar (min 20 (/ width 4)))
-         (bar (if (and (> total 0) (>= bar 8) (>= free (+ 2 bar))) (+ 2 bar) 0))
-         (lines (and work (todo-write-row-lines (car work) (cadr work))))
-         (lines (if (and lines (>= (- free bar) (+ 3 (todo-write-text-width lines))))
-                    (concat "   " lines)
+         (free (apply #'- width 3 (mapcar #'todo-write-text-width (list progress title note))))
+         (size (min 20 (/ width 4)))
+         (bar (if (and (> total 0) (>= size 8) (>= free (+ 2 size)))
+                  (concat "  " (todo-write-row-string
+                                 (todo-write-row-insert-bar (plist-get summary :completed)
+                                                            total size)))
+                ""))
+         (lines (concat "   " (and work (todo-write-row-lines (car work) (cadr work)))))
+         (lines (if (< 3 (todo-write-text-width lines) (1+ (- free (todo-write-text-width bar))))
+                    lines
                   ""))
-         (right (+ bar (todo-write-text-width lines)))
-         (room (max 0 (- room right)))
-         (left (- room (todo-write-text-width note) 2))
-         (text (cond ((equal note "") (todo-write-text-truncate title room))
-                     ;; The title is cut first, and dropped if little of it is left.
-                     ((>= left (min 8 (todo-write-text-width title)))
-                      (concat (todo-write-text-truncate title left) "  " note))
-                     (t (todo-write-text-truncate note room))))
-         (start (point))
-         (end (todo-write-row-insert-line
-               " " text progress (- width right) (and (> bar 0) "  "))))
-    (put-text-property start end 'face 'todo-write-title)
-    (put-text-property end (point) 'face
-                       (todo-write-row-progress-face (plist-get summary :state)))
-    (when (> bar 0)
-      (todo-write-row-insert-bar (plist-get summary :completed) total (- bar 2)))
-    (insert lines)))
+         (right (concat progress bar lines))
+         (room (- width (todo-write-text-width right) (todo-write-text-width note) 3)))
+    (insert (todo-write-row-line
+             " "
+             (propertize
+              ;; The title is cut before the note, and dropped if little of it is left.
+              (if (>= room (min 8 (todo-write-text-width title)))
+                  (concat (todo-write-text-truncate title room) note)
+                (string-trim-left note))
+              'face 'todo-write-title)
+             right width))))
 
 (defun todo-write-row-goal (goal)
   "Return GOAL, a value of `todo-write-goal', as a line."

@@ -504,19 +504,19 @@ them, nil for today."
                (result (todo-write-story-entry-result entry))
                (code (plist-get (plist-get result :metadata) :exitCode))
                (start (point)))
-    (insert "     "
-            (propertize (format-time-string "%R  " (/ (todo-write-story-entry-time entry) 1000))
-                        'face 'todo-write-time)
-            (if shape (concat (propertize (todo-write-text-shape shape) 'face face) " ") "")
-            text)
-    (unless (string-empty-p right)
-      (todo-write-story--insert-gap start (- end (todo-write-text-width right)))
-      (insert right))
-    (when beside
-      (todo-write-story--insert-gap start (+ end 3))
-      (insert (propertize (todo-write-text-truncate reason (- width end 3))
-                          'face 'todo-write-failed)))
-    (insert "\n")
+    (insert (apply #'todo-write-row-align
+                   (propertize (format-time-string "     %R  "
+                                                   (/ (todo-write-story-entry-time entry) 1000))
+                               'face 'todo-write-time)
+                   (if shape (concat (propertize (todo-write-text-shape shape) 'face face) " ") "")
+                   text
+                   (append (unless (string-empty-p right)
+                             (list (- end (todo-write-text-width right)) right))
+                           (when beside
+                             (list (+ end 3)
+                                   (propertize (todo-write-text-truncate reason (- width end 3))
+                                               'face 'todo-write-failed)))))
+            "\n")
     (todo-write-row-make-button start (point) 'todo-write-entry
                                 (todo-write-text-help
                                  (concat line "\n" words
@@ -526,16 +526,6 @@ them, nil for today."
                                          (and reason (concat ": " reason))))
                                 'todo-write-entry entry
                                 'todo-write-key (todo-write-story-entry-key entry))))
-
-(defun todo-write-story--insert-gap (start column)
-  "Insert blanks from the end of the line at START up to COLUMN, in any font."
-  (let ((count (- column (todo-write-text-width
-                          (todo-write-text-seen (buffer-substring start (point)))))))
-    (when (> count 1)
-      (insert (propertize (make-string (1- count) ?\s)
-                          'display `(space :align-to ,(* (1- column) todo-write-row-scale)))))
-    ;; In wider fonts, this one stays.
-    (insert " ")))
 
 (defun todo-write-story--shown-text (entry width)
   "Return the text of ENTRY in its face, cut to WIDTH columns."

@@ -144,22 +144,22 @@ KEY is what opens all of them."
                     (max 10 (- width 5 2 figures by-command)))))
     (cl-loop for file in shown
              for path in paths
-             for plus in (cdr added)
-             for minus in (cdr removed)
-             for name = (todo-write-text-truncate-start path room)
-             do (insert
-                 (todo-write-row-button
-                  (string-trim-right
-                   (concat "     " name
-                           (make-string (+ 2 (- room (todo-write-text-width name))) ?\s)
-                           (string-join (delq nil (list (and (> (car added) 0) plus)
-                                                        (and (> (car removed) 0) minus)))
-                                        " ")
-                           (and (plist-get file :byCommand)
-                                (propertize "  by command" 'face 'todo-write-detail))))
-                  'todo-write-file "RET, mouse-1: visit the file; =: show its changes"
-                  'todo-write-file (plist-get file :path) 'todo-write-key (plist-get file :path))
-                 "\n"))
+             for numbers in (cl-mapcar (lambda (plus minus)
+                                         (string-join (delq nil (list (and (> (car added) 0) plus)
+                                                                      (and (> (car removed) 0) minus)))
+                                                      " "))
+                                       (cdr added) (cdr removed))
+             do (insert (todo-write-row-button
+                         (string-trim-right
+                          (todo-write-row-align
+                           "     " (todo-write-text-truncate-start path room) (+ 7 room) numbers
+                           (if (plist-get file :byCommand)
+                               (propertize "  by command" 'face 'todo-write-detail)
+                             "")))
+                         'todo-write-file "RET, mouse-1: visit the file; =: show its changes"
+                         'todo-write-file (plist-get file :path)
+                         'todo-write-key (plist-get file :path))
+                        "\n"))
     (when rest
       (insert (todo-write-row-button
                (propertize (format "     %s more" (todo-write-text-count (length rest) "file"))
