@@ -23,14 +23,10 @@
 (defconst todo-write-calls--longest-file (* 1024 1024)
   "Size in bytes up to which a file is compared.")
 
-(cl-defstruct (todo-write-calls--state (:copier nil))
-  "Calls of a thread that have not ended.
-PATHS is an alist of their ids and lists of the files they name, TEXTS one
-of these files and their last known texts, nil for one that does not exist."
-  paths texts)
-
-(defvar todo-write-calls--states (make-hash-table :test #'equal)
-  "States of the threads that have open calls, by key.")
+(defvar todo-write-calls--open (make-hash-table :test #'equal)
+  "The calls of threads that have not ended, by the keys of the threads.
+They are alists of their ids and the files that they name, which are alists
+of paths and their last known texts, nil for a file that does not exist.")
 
 (defun todo-write-calls-begin (thread id name input)
   "Record that a call of the tool NAME with INPUT begins in THREAD.
@@ -66,9 +62,8 @@ RESULT is its text.  OUTCOME and MORE, keywords and values, are for
 
 (defun todo-write-calls-drop (thread)
   "Forget the open calls of THREAD; return their ids."
-  (when-let* ((state (gethash thread todo-write-calls--states)))
-    (remhash thread todo-write-calls--states)
-    (mapcar #'car (todo-write-calls--state-paths state))))
+  (prog1 (mapcar #'car (gethash thread todo-write-calls--open))
+    (remhash thread todo-write-calls--open)))
 
 (defun todo-write-calls-usage (tokens model)
   "Return the content of a USAGE for TOKENS of a response of MODEL.
@@ -113,46 +108,47 @@ Bytes that are no text become U+FFFD, since no model takes them."
   "Note the texts of the files that the call ID of THREAD names in INPUT.
 INPUT is decoded JSON or JSON text.  File names in it are relative to
 `default-directory'."
-  (let ((state (or (gethash thread todo-write-calls--states)
-                   (puthash thread (make-todo-write-calls--state)
-                            todo-write-calls--states)))
-        (paths (todo-write-calls--paths (todo-write-json-parsed input))))
-    (push (cons id paths) (todo-write-calls--state-paths state))
-    (dolist (path paths)
-      (unless (assoc path (todo-write-calls--state-texts state))
-        (todo-write-calls--note-text state path)))))
+  (let ((open (gethash thread todo-write-calls--open)))
+    (puthash thread
+             (cons (cons id (mapcar (lambda (path)
+                                      ;; What another open call changed is counted once.
+                                      (cons path (if-let* ((known (seq-some
+                                                                   (lambda (call)
+                                                                     (assoc path (cdr call)))
+                                                                   open)))
+                                                     (cdr known)
+                                                   (todo-write-calls--text path))))
+                                    (todo-write-calls--paths (todo-write-json-parsed input))))
+                   open)
+             todo-write-calls--open)))
 
 (defun todo-write-calls-refresh (thread)
   "Note the present texts of the files that the open calls of THREAD name.
 Call this if the user may have changed them since the calls began."
-  (when-let* ((state (gethash thread todo-write-calls--states)))
-    (dolist (path (mapcar #'car (todo-write-calls--state-texts state)))
-      (todo-write-calls--note-text state path))))
+  (pcase-dolist (`(,_ . ,files) (gethash thread todo-write-calls--open))
+    (dolist (file files)
+      (setcdr file (todo-write-calls--text (car file))))))
 
 (defun todo-write-calls-changes (thread id)
   "Return the files that the call ID of THREAD changed, and forget the call.
 The value is a list for `:files' of `todo-write-observe'."
-  (when-let* ((state (gethash thread todo-write-calls--states)))
-    (let* ((changes
-            (cl-loop for path in (cdr (assoc id (todo-write-calls--state-paths state)))
-                     for old = (cdr (assoc path (todo-write-calls--state-texts state)))
-                     ;; Other open calls begin with its present text.
-                     for new = (todo-write-calls--note-text state path)
-                     unless (equal old new)
-                     collect (append (list :path path)
-                                     (unless (memq 'long (list old new))
-                                       (append (and old (list :oldText old))
-                                               (and new (list :newText new)))))))
-           (open (seq-remove (lambda (call) (equal (car call) id))
-                             (todo-write-calls--state-paths state))))
-      (setf (todo-write-calls--state-paths state) open
-            (todo-write-calls--state-texts state)
-            (seq-filter (lambda (known)
-                          (seq-some (lambda (call) (member (car known) (cdr call))) open))
-                        (todo-write-calls--state-texts state)))
-      (unless open
-        (remhash thread todo-write-calls--states))
-      changes)))
+  (let* ((calls (gethash thread todo-write-calls--open))
+         (call (assoc id calls))
+         (others (delq call calls)))
+    (if others
+        (puthash thread others todo-write-calls--open)
+      (remhash thread todo-write-calls--open))
+    (cl-loop for (path . old) in (cdr call)
+             for new = (todo-write-calls--text path)
+             ;; Other open calls begin with its present text.
+             do (pcase-dolist (`(,_ . ,files) others)
+                  (when-let* ((file (assoc path files)))
+                    (setcdr file new)))
+             unless (equal old new)
+             collect (append (list :path path)
+                             (unless (memq 'long (list old new))
+                               (append (and old (list :oldText old))
+                                       (and new (list :newText new))))))))
 
 (defun todo-write-calls--paths (input)
   "Return the absolute names of the files that INPUT, decoded JSON, names.
@@ -181,13 +177,12 @@ Files on other machines, and what is too long or no regular file, are left out."
          (not (string-search "\0" value))
          (substring-no-properties value))))
 
-(defun todo-write-calls--note-text (state path)
-  "Note the present text of the file PATH in STATE."
-  (setf (alist-get path (todo-write-calls--state-texts state) nil nil #'equal)
-        (when-let* ((bytes (todo-write-core-file-bytes path (1+ todo-write-calls--longest-file))))
-          (if (> (length bytes) todo-write-calls--longest-file)
-              'long
-            (todo-write-core-plain (decode-coding-string bytes 'utf-8-unix t))))))
+(defun todo-write-calls--text (path)
+  "Return the present text of the file PATH, nil without one, or `long'."
+  (when-let* ((bytes (todo-write-core-file-bytes path (1+ todo-write-calls--longest-file))))
+    (if (> (length bytes) todo-write-calls--longest-file)
+        'long
+      (todo-write-core-plain (decode-coding-string bytes 'utf-8-unix t)))))
 
 (provide 'todo-write-calls)
 ;;; todo-write-calls.el ends here

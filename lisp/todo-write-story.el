@@ -53,23 +53,14 @@ A line above them opens the earlier ones.")
   "An entry of a story.
 KEY is a string that names it as long as the thread lives.  KIND is
 `asked', `said', `thought', `command', `edit', `call', `error', `wait',
-`git', `change' or `task'.  TIME is in milliseconds.  MADE is its text, one line, ready to
-show, or a function that makes it; see `todo-write-story-entry-text'.
+`git', `change' or `task'.  TIME is in milliseconds.  TEXT is one line.
 CALL and RESULT are the observations of the call and of its result, or
 nil.  URL is the address of the page that the entry is about, or nil.
 What happened to a task in a turn has SHAPE, that of a row; PART, an id
 as in `todo-write-work'; and END, a function that returns the end of its line."
-  key kind time made call result url shape part end)
+  key kind time text call result url shape part end)
 
 ;;; Entries
-
-(defun todo-write-story-entry-text (entry)
-  "Return the text of ENTRY, one line, which is made when it is first wanted.
-Of hundreds of entries, few are shown."
-  (let ((made (todo-write-story-entry-made entry)))
-    (if (functionp made)
-        (setf (todo-write-story-entry-made entry) (funcall made))
-      made)))
 
 (defun todo-write-story-entries (thread id &optional newest)
   "Return the entries of ID of THREAD, oldest first.
@@ -91,7 +82,7 @@ NEWEST non-nil means only those of the newest so many observations."
                                    for number from 1
                                    collect (todo-write-story--make-entry
                                             :key (format "%s/%d" id number)
-                                            :kind 'change :time time :made text)))
+                                            :kind 'change :time time :text text)))
                          (id (todo-write-story--tasks thread (cdr id) newest)))))
       (sort (append (seq-take changes 1) entries (seq-drop changes 1))
             (lambda (a b) (< (todo-write-story-entry-time a)
@@ -99,12 +90,21 @@ NEWEST non-nil means only those of the newest so many observations."
 
 (defun todo-write-story--entries-of (observations project)
   "Return the entries of OBSERVATIONS of an agent in PROJECT."
-  (let ((calls (make-hash-table :test #'equal)))
-    (todo-write-story--merge
-     (mapcan (lambda (observation)
-               (delq nil (cons (todo-write-story--read observation calls project)
-                               (todo-write-story--git observation calls))))
-             observations))))
+  (let ((calls (make-hash-table :test #'equal))
+        entries)
+    (dolist (observation observations)
+      (let ((entry (todo-write-story--read observation calls project)))
+        (when entry
+          (push entry entries)))
+      (cl-loop for (text . url) in (todo-write-effect-git observation)
+               for number from 1
+               for call = (gethash (plist-get (plist-get observation :metadata) :callId) calls)
+               do (push (todo-write-story--make-entry
+                         :key (format "%s/git%d" (plist-get observation :id) number)
+                         :kind 'git :time (plist-get observation :timestamp) :text text :url url
+                         :call (and call (todo-write-story-entry-call call)) :result observation)
+                        entries)))
+    (todo-write-story--merge (nreverse entries))))
 
 (defun todo-write-story--merge (entries)
   "Return ENTRIES with one in place of successive thoughts that continue it.
@@ -117,7 +117,7 @@ Codex repeats what it thought before each further thought."
                  (eq 'thought (todo-write-story-entry-kind entry))
                  (string-prefix-p (todo-write-story-entry-text last)
                                   (todo-write-story-entry-text entry)))
-            (setf (todo-write-story-entry-made last) (todo-write-story-entry-text entry)
+            (setf (todo-write-story-entry-text last) (todo-write-story-entry-text entry)
                   (todo-write-story-entry-call last) (todo-write-story-entry-call entry))
           (push entry merged))))))
 
@@ -128,8 +128,8 @@ of a call becomes part of the entry of the call."
   (let* ((type (plist-get observation :type))
          (content (plist-get observation :content))
          (fields (and (consp content) content))
-         (call-id (or (plist-get (plist-get observation :metadata) :callId)
-                      (plist-get fields :id)))
+         (metadata (plist-get observation :metadata))
+         (call-id (or (plist-get metadata :callId) (plist-get fields :id)))
          (entry (and call-id (gethash call-id calls))))
     (cond
      ((and (member type '("TOOL_CALL" "TOOL_EXECUTION"))
@@ -137,37 +137,29 @@ of a call becomes part of the entry of the call."
                            (todo-write-json-string (plist-get fields :name))))
       nil)
      ((equal type "STATE_UPDATE")
-      (or (todo-write-story--wait observation (todo-write-story--request fields))
-          (todo-write-story--note observation (plist-get fields :text))))
+      (if-let* ((request (todo-write-story--request fields)))
+          (todo-write-story--wait observation request)
+        (when (stringp (plist-get fields :text))
+          (todo-write-story--make-entry
+           :key (plist-get observation :id) :kind 'change
+           :time (plist-get observation :timestamp)
+           :text (todo-write-text-line
+                  (concat (plist-get fields :text) (todo-write-effect-told observation)) 400)))))
      ((and entry (equal type "TOOL_EXECUTION"))
       (setf (todo-write-story-entry-result entry) observation)
-      (when (and (memq (todo-write-story-entry-kind entry) '(call edit))
-                 (todo-write-story-files entry))
+      (when-let* (((memq (todo-write-story-entry-kind entry) '(call edit)))
+                  (files (todo-write-story-files entry)))
         (setf (todo-write-story-entry-kind entry) 'edit
-              (todo-write-story-entry-made entry)
-              (lambda () (todo-write-story--files-text (todo-write-story-files entry) project))))
+              (todo-write-story-entry-text entry) (todo-write-story--files-text files project)))
       nil)
      ;; Of a subagent's calls, the sums count here; its own story has them.
-     ((and (equal type "TOOL_EXECUTION")
-           (plist-get (plist-get observation :metadata) :agent)
-           (null (plist-get (plist-get observation :metadata) :files)))
+     ((and (equal type "TOOL_EXECUTION") (plist-get metadata :agent)
+           (null (plist-get metadata :files)))
       nil)
      (t
       (setq entry (todo-write-story--make observation type fields project))
       (when call-id (puthash call-id entry calls))
       entry))))
-
-(defun todo-write-story--git (observation calls)
-  "Return entries of what the call with the result OBSERVATION did in Git.
-CALLS is as in `todo-write-story--read'."
-  (let ((number 0)
-        (entry (gethash (plist-get (plist-get observation :metadata) :callId) calls)))
-    (mapcar (pcase-lambda (`(,text . ,url))
-              (todo-write-story--make-entry
-               :key (format "%s/git%d" (plist-get observation :id) (cl-incf number))
-               :kind 'git :time (plist-get observation :timestamp) :made text :url url
-               :call (and entry (todo-write-story-entry-call entry)) :result observation))
-            (todo-write-effect-git observation))))
 
 (defun todo-write-story--make (observation type fields project)
   "Return an entry of OBSERVATION of TYPE, whose content has FIELDS.
@@ -181,31 +173,24 @@ File names are relative to PROJECT."
                  ("ERROR" 'error)
                  ((guard (or files (member name todo-write-story--edit-tools))) 'edit)
                  ((guard (todo-write-story-runs-commands-p name)) 'command)
-                 (_ 'call))))
+                 (_ 'call)))
+         (text (if files (todo-write-story--files-text files project)
+                 (todo-write-story-text (plist-get observation :content) project)))
+         (excluded (todo-write-story-excluded observation " (" ")")))
     (todo-write-story--make-entry
      :key (plist-get observation :id)
      :kind kind
      :time (plist-get observation :timestamp)
-     :made (lambda () (todo-write-story--line kind name files observation project))
+     :text (pcase kind
+             ((and 'call (guard (not (equal name ""))))
+              (todo-write-text-line (concat name " " text excluded) 400))
+             ('command (todo-write-text-command
+                        (concat (or (todo-write-effect-commands text) text) excluded) 400))
+             ((or 'said 'thought)
+              (todo-write-text-unmark (todo-write-text-line (concat text excluded) 400)))
+             (_ (todo-write-text-line (concat text excluded) 400)))
      :call (unless (equal type "TOOL_EXECUTION") observation)
      :result (when (equal type "TOOL_EXECUTION") observation))))
-
-(defun todo-write-story--line (kind name files observation project)
-  "Return the text of the entry of KIND of OBSERVATION.
-NAME is that of its tool, and FILES are those that it changed, whose names
-are relative to PROJECT."
-  (let ((text (if files
-                  (todo-write-story--files-text files project)
-                (todo-write-story-text (plist-get observation :content) project)))
-        (excluded (todo-write-story-excluded observation " (" ")")))
-    (pcase kind
-      ((and 'call (guard (not (equal name ""))))
-       (todo-write-text-line (concat name " " text excluded) 400))
-      ('command (todo-write-text-command
-                 (concat (or (todo-write-effect-commands text) text) excluded) 400))
-      ((or 'said 'thought)
-       (todo-write-text-unmark (todo-write-text-line (concat text excluded) 400)))
-      (_ (todo-write-text-line (concat text excluded) 400)))))
 
 (defun todo-write-story-runs-commands-p (tool)
   "Return non-nil if TOOL, the name of a tool or nil, runs commands."
@@ -227,29 +212,20 @@ Return nil if it is."
               after))))
 
 (defun todo-write-story--wait (observation request)
-  "Return an entry for the wait for REQUEST, the content of OBSERVATION, or nil."
-  (let ((since (plist-get request :since))
-        (end (plist-get observation :timestamp)))
-    (when request
-      (todo-write-story--make-entry
-       :key (plist-get observation :id)
-       :kind 'wait
-       :time (truncate since)
-       :made (todo-write-text-line
-              (format "waited %s, %s: %s"
-                      (todo-write-text-duration (max 0 (truncate (- end since))))
-                      (todo-write-story--answer request)
-                      (todo-write-json-string (plist-get request :title)))
-              400)
-       :call observation))))
-
-(defun todo-write-story--note (observation text)
-  "Return an entry of OBSERVATION, a remark TEXT on the record, or nil."
-  (when (stringp text)
+  "Return an entry for the wait for REQUEST, the content of OBSERVATION."
+  (let ((since (truncate (plist-get request :since))))
     (todo-write-story--make-entry
-     :key (plist-get observation :id) :kind 'change
-     :time (plist-get observation :timestamp)
-     :made (todo-write-text-line (concat text (todo-write-effect-told observation)) 400))))
+     :key (plist-get observation :id)
+     :kind 'wait
+     :time since
+     :text (todo-write-text-line
+            (format "waited %s, %s: %s"
+                    (todo-write-text-duration
+                     (max 0 (truncate (- (plist-get observation :timestamp) since))))
+                    (todo-write-story--answer request)
+                    (todo-write-json-string (plist-get request :title)))
+            400)
+     :call observation)))
 
 (defun todo-write-story--answer (request)
   "Return how REQUEST ended in words."
@@ -263,8 +239,9 @@ Return nil if it is."
             (and (todo-write-json-filled text) (format " (%s)" text)))))
 
 (defun todo-write-story--files-text (files project)
-  "Return the names of FILES, a list of plists, relative to PROJECT."
-  (let ((path (todo-write-sums-relative (plist-get (car files) :path) project)))
+  "Return the names of FILES, a list of plists, relative to PROJECT, as a line."
+  (let ((path (todo-write-text-line
+               (todo-write-sums-relative (plist-get (car files) :path) project))))
     (if (cdr files) (format "%s and %d more" path (length (cdr files))) path)))
 
 (defun todo-write-story-files (entry)
@@ -525,38 +502,36 @@ them, nil for today."
                                                     (todo-write-effect-remarks result) "")
                                          (and reason (concat ": " reason))))
                                 'todo-write-entry entry
-                                'todo-write-key (todo-write-story-entry-key entry))))
+                                'todo-write-key (todo-write-story-entry-key entry)
+                                'todo-write-toggle (todo-write-story-entry-key entry))))
 
 (defun todo-write-story--shown-text (entry width)
-  "Return the text of ENTRY in its face, cut to WIDTH columns."
-  (let ((text (todo-write-story-entry-text entry)))
-    (pcase (todo-write-story-entry-kind entry)
-      ((and kind (or 'asked 'said))
-       (propertize (concat (todo-write-text-shape 'quote)
-                           (todo-write-story--cut text (- width 2))
-                           (todo-write-text-shape 'unquote))
-                   'face (if (eq kind 'said) 'todo-write-said 'todo-write-prompt)))
-      ('thought (propertize (todo-write-story--cut text width) 'face 'todo-write-thought))
-      ('edit (todo-write-text-with-rest text (todo-write-text-truncate-start text width) t))
-      (_ (todo-write-story--cut text width)))))
-
-(defun todo-write-story--cut (text width)
-  "Return TEXT truncated to WIDTH columns, with the rest for Isearch."
-  (todo-write-text-with-rest text (todo-write-text-truncate text width)))
+  "Return the text of ENTRY in its face, cut to WIDTH columns.
+What is cut stays in it, for Isearch."
+  (let ((text (todo-write-story-entry-text entry))
+        (kind (todo-write-story-entry-kind entry)))
+    (cl-flet ((cut (width) (todo-write-text-with-rest text (todo-write-text-truncate text width))))
+      (pcase kind
+        ((or 'asked 'said)
+         (propertize (concat (todo-write-text-shape 'quote) (cut (- width 2))
+                             (todo-write-text-shape 'unquote))
+                     'face (if (eq kind 'said) 'todo-write-said 'todo-write-prompt)))
+        ('thought (propertize (cut width) 'face 'todo-write-thought))
+        ('edit (todo-write-text-with-rest text (todo-write-text-truncate-start text width) t))
+        (_ (cut width))))))
 
 (defun todo-write-story--right (entry)
   "Return the end of the line of ENTRY: lines changed, or how long it took."
   (let* ((files (todo-write-story-files entry))
-         (call (todo-write-story-entry-call entry))
-         (metadata (plist-get (or (todo-write-story-entry-result entry) call) :metadata))
-         (duration (plist-get metadata :durationMs)))
-    (cond ((when-let* ((end (todo-write-story-entry-end entry))) (funcall end)))
-          (files
-           (cl-flet ((sum (key) (apply #'+ (mapcar (lambda (file) (plist-get file key)) files))))
-             (or (todo-write-row-lines (sum :added) (sum :removed) t) "")))
-          ((and (numberp duration) (>= duration 1000))
-           (propertize (todo-write-text-duration (truncate duration)) 'face 'todo-write-time))
-          (t ""))))
+         (call (or (todo-write-story-entry-result entry) (todo-write-story-entry-call entry)))
+         (duration (plist-get (plist-get call :metadata) :durationMs)))
+    (or (cond ((todo-write-story-entry-end entry) (funcall (todo-write-story-entry-end entry)))
+              (files
+               (cl-flet ((sum (key) (apply #'+ (mapcar (lambda (file) (plist-get file key)) files))))
+                 (todo-write-row-lines (sum :added) (sum :removed) t)))
+              ((and (numberp duration) (>= duration 1000))
+               (propertize (todo-write-text-duration (truncate duration)) 'face 'todo-write-time)))
+        "")))
 
 (defun todo-write-story--insert-whole (entry width button)
   "Insert all of ENTRY, its call, patches and output, in lines of WIDTH columns.
@@ -602,7 +577,7 @@ It belongs to BUTTON, the value of that property in the line of ENTRY."
        (todo-write-story--make-entry
         :key (format "%d/%s/%s/%d" number (car part) kind time)
         :kind 'task :time time :shape kind :part part
-        :made (lambda () (todo-write-text-line (plist-get item :content) 400))
+        :text (todo-write-text-line (plist-get item :content) 400)
         :end (lambda ()
                (if (eq kind 'removed)
                    (propertize (todo-write-detail-departure thread (car part))

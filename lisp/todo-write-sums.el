@@ -136,19 +136,19 @@ KEY is what opens all of them."
                           (todo-write-text-line
                            (todo-write-sums-relative (plist-get file :path) project)))
                         shown))
-         (added (todo-write-sums--figures shown :added "+"))
-         (removed (todo-write-sums--figures shown :removed (todo-write-text-shape 'minus)))
-         (figures (+ (car added) (car removed) (if (> (* (car added) (car removed)) 0) 1 0)))
-         (by-command (if (seq-some (lambda (file) (plist-get file :byCommand)) shown) 12 0))
+         (lines (cl-mapcar (lambda (added removed) (string-join (remove "" (list added removed)) " "))
+                           (todo-write-sums--column
+                            shown (lambda (file) (todo-write-row-lines (plist-get file :added) 0 t)))
+                           (todo-write-sums--column
+                            shown (lambda (file)
+                                    (todo-write-row-lines 0 (plist-get file :removed) t)))))
+         (by-command (seq-some (lambda (file) (plist-get file :byCommand)) shown))
          (room (min (apply #'max 0 (mapcar #'todo-write-text-width paths))
-                    (max 10 (- width 5 2 figures by-command)))))
+                    (max 10 (- width 5 2 (if lines (todo-write-text-width (car lines)) 0)
+                               (if by-command 12 0))))))
     (cl-loop for file in shown
              for path in paths
-             for numbers in (cl-mapcar (lambda (plus minus)
-                                         (string-join (delq nil (list (and (> (car added) 0) plus)
-                                                                      (and (> (car removed) 0) minus)))
-                                                      " "))
-                                       (cdr added) (cdr removed))
+             for numbers in lines
              do (insert (todo-write-row-button
                          (string-trim-right
                           (todo-write-row-align
@@ -167,17 +167,11 @@ KEY is what opens all of them."
                'todo-write-part "RET, mouse-1: show them" 'todo-write-toggle key)
               "\n"))))
 
-(defun todo-write-sums--figures (files key sign)
-  "Return a column of the numbers KEY of FILES after SIGN, as (WIDTH . TEXTS).
-There is no text for 0."
-  (let* ((texts (mapcar (lambda (file)
-                          (let ((number (plist-get file key)))
-                            (if (> number 0) (format "%s%d" sign number) "")))
-                        files))
-         (width (apply #'max 0 (mapcar #'string-width texts)))
-         (face (if (eq key :added) 'todo-write-lines-added 'todo-write-lines-removed)))
-    (cons width (mapcar (lambda (text) (propertize (string-pad text width nil t) 'face face))
-                        texts))))
+(defun todo-write-sums--column (files function)
+  "Return what FUNCTION returns of FILES, strings or nil, as a column."
+  (let* ((texts (mapcar (lambda (file) (or (funcall function file) "")) files))
+         (width (apply #'max 0 (mapcar #'string-width texts))))
+    (mapcar (lambda (text) (string-pad text width nil t)) texts)))
 
 (provide 'todo-write-sums)
 ;;; todo-write-sums.el ends here

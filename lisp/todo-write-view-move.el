@@ -205,11 +205,11 @@ says that it cost."
         (message "%s" (string-join parts (format " %s " (todo-write-text-shape 'dot))))
       (message "Nothing is known of the tokens of this session"))))
 
-;; What the buttons in the text of a plan do: `action' is for RET and clicks,
-;; `todo-write-fold' for TAB.
+;; What is at point is a button.  Its `action' is for RET and clicks.  TAB opens or closes
+;; what it has as `todo-write-toggle', an element of `todo-write-view-rows-open'.
 
-(define-button-type 'todo-write-task :supertype 'todo-write-button
-  'action #'todo-write-view-move--toggle-row)
+(define-button-type 'todo-write-part :supertype 'todo-write-button
+  'action #'todo-write-view-move--toggle)
 
 (define-button-type 'todo-write-fold :supertype 'todo-write-button
   'action (lambda (_) (todo-write-view-toggle-fold)))
@@ -220,29 +220,31 @@ says that it cost."
 (define-button-type 'todo-write-file :supertype 'todo-write-button
   'action (lambda (button)
             (todo-write-visit-open-file todo-write-view-thread
-                                        (button-get button 'todo-write-file)))
-  'todo-write-fold #'todo-write-view-move--toggle-row)
+                                        (button-get button 'todo-write-file))))
 
 (define-button-type 'todo-write-entry :supertype 'todo-write-button
   'action (lambda (button)
             (let ((entry (button-get button 'todo-write-entry)))
               (if (memq (todo-write-story-entry-kind entry) '(command edit call git))
                   (todo-write-visit-entry todo-write-view-thread entry)
-                (todo-write-view-move--toggle-entry button))))
-  'todo-write-fold #'todo-write-view-move--toggle-entry)
-
-(define-button-type 'todo-write-part :supertype 'todo-write-button
-  'action (lambda (button)
-            (todo-write-view-move--toggle-in (button-get button 'todo-write-toggle))))
+                (todo-write-view-move--toggle button)))))
 
 (define-button-type 'todo-write-dropped :supertype 'todo-write-button
   'action (lambda (_) (user-error "R brings this task back")))
 
-(defun todo-write-view-visit ()
+(defun todo-write-view-visit (&optional toggle)
   "Visit what is at point: a file, the output of a command, another plan.
-On a task, open or close its story; on folded tasks, unfold them."
+On a task, open or close its story; on folded tasks, unfold them.
+TOGGLE non-nil opens or closes whatever can be opened."
   (interactive nil todo-write-view-mode)
-  (todo-write-view-move--press nil))
+  (todo-write-menu-require 'todo-write-view-mode)
+  (let ((button (or (button-at (point))
+                    (todo-write-place-start (get-text-property (point) 'todo-write-id)))))
+    (cond ((null button) (todo-write-view-move-id-at-point))
+          ((and toggle (or (button-get button 'todo-write-toggle)
+                           (button-get button 'todo-write-file)))
+           (todo-write-view-move--toggle button))
+          (t (funcall (button-get button 'action) button)))))
 
 (defun todo-write-view-toggle (&optional all)
   "Open or fold what is at point: a task, an entry, a part of the last line.
@@ -251,34 +253,18 @@ prefix argument ALL, open all, or close all if any is open."
   (interactive "P" todo-write-view-mode)
   (if all
       (todo-write-view-move--toggle-all)
-    (todo-write-view-move--press 'todo-write-fold)))
+    (todo-write-view-visit 'toggle)))
 
-(defun todo-write-view-move--press (property)
-  "Press the button at point, or that of the task above.
-PROPERTY has what that does if the button has it."
-  (todo-write-menu-require 'todo-write-view-mode)
-  (if-let* ((button (or (button-at (point))
-                        (todo-write-place-start (get-text-property (point) 'todo-write-id)))))
-      (funcall (or (button-get button property) (button-get button 'action)) button)
-    (todo-write-view-move-id-at-point)))
-
-(defun todo-write-view-move--toggle-row (button)
-  "Open or close the story of the task of BUTTON.
-Below the rows, move to the heading of the story, and close that."
-  (if-let* ((id (button-get button 'todo-write-id)))
-      (todo-write-view-move--toggle-in id)
-    (goto-char (todo-write-place-find 'todo-write-part (button-get button 'todo-write-part)))
-    (push-button (point))))
-
-(defun todo-write-view-move--toggle-entry (button)
-  "Show the entry of BUTTON in full, or as a line."
-  (todo-write-view-move--toggle-in (button-get button 'todo-write-key)))
-
-(defun todo-write-view-move--toggle-in (element)
-  "Open ELEMENT of `todo-write-view-rows-open', or close it, and draw the plan."
-  (setq todo-write-view-rows-open (if (member element todo-write-view-rows-open)
-                                      (remove element todo-write-view-rows-open)
-                                    (cons element todo-write-view-rows-open)))
+(defun todo-write-view-move--toggle (button)
+  "Open or close what BUTTON stands for, and draw the plan.
+On a file, close the story that it is in, and move to its heading."
+  (let ((element (or (button-get button 'todo-write-toggle)
+                     (button-get button 'todo-write-part))))
+    (when (button-get button 'todo-write-file)
+      (goto-char (todo-write-place-find 'todo-write-part element)))
+    (setq todo-write-view-rows-open (if (member element todo-write-view-rows-open)
+                                        (remove element todo-write-view-rows-open)
+                                      (cons element todo-write-view-rows-open))))
   ;; The user reads there now.
   (unless (todo-write-place-on-title-p (selected-window) (todo-write-view-rows-current-id))
     (todo-write-place-stay (selected-window)))
@@ -317,12 +303,9 @@ See `todo-write-view-fold-completed'."
               (cut (text-property-any (min (point) other) (max (point) other)
                                       'todo-write-ellipsis t))
               (button (button-at cut))
-              (element (pcase (button-type button)
-                         ('todo-write-entry (button-get button 'todo-write-key))
-                         ('todo-write-task (button-get button 'todo-write-id))
-                         ('todo-write-part (button-get button 'todo-write-toggle))))
+              (element (button-get button 'todo-write-toggle))
               ((not (member element todo-write-view-rows-open))))
-    (todo-write-view-move--toggle-in element)))
+    (todo-write-view-move--toggle button)))
 
 (defun todo-write-view-move-imenu-index ()
   "Return the tasks for imenu."

@@ -176,10 +176,10 @@ KIND, WIDTH, SPENT, NOTE and WORK are as in `todo-write-row-insert'."
       (todo-write-row-insert item kind spent width nil note work)
       (when new
         (todo-write-row-mark-new (point-min)))
-      (todo-write-row-make-button (point-min) (point-max) 'todo-write-task
+      (todo-write-row-make-button (point-min) (point-max) 'todo-write-part
                                   (todo-write-text-help
                                    (todo-write-text-plain (plist-get item :content)))
-                                  'todo-write-id id 'todo-write-part id
+                                  'todo-write-id id 'todo-write-part id 'todo-write-toggle id
                                   'todo-write-dropped (and (eq kind 'removed) id)))))
 
 (defun todo-write-view-rows--insert-below (thread item width children)
