@@ -25,16 +25,19 @@ Turn an error of the store into a `user-error'."
            (todo-write-error (user-error "%s" (todo-write-core-error-text err))))
     (todo-write-redraw)))
 
-(defun todo-write-edit--say (what)
-  "Say WHAT an edit changed, and how to undo it."
-  (message "%s; u undoes" what))
-
-(defun todo-write-edit--say-of (items one many)
-  "Say what the edits of ITEMS changed, and how to undo them.
+(defun todo-write-edit--each (thread items one many operation &rest args)
+  "Make the edit OPERATION with ARGS of each of ITEMS of THREAD; say what changed.
 ONE is what to say of one item, MANY a format for the number of several."
+  (dolist (item items)
+    (apply #'todo-write-edit--do #'todo-write-edit thread operation (plist-get item :id) args))
+  (deactivate-mark)
+  (todo-write-edit--say items one many))
+
+(defun todo-write-edit--say (items one many)
+  "Say what edits of ITEMS changed; ONE and MANY are as in `todo-write-edit--each'."
   (if (cdr items)
       (message "%s; u undoes them one by one" (format many (length items)))
-    (todo-write-edit--say one)))
+    (message "%s; u undoes" one)))
 
 (defun todo-write-edit--thread ()
   "Return the thread of this buffer, or signal a `user-error'."
@@ -72,12 +75,6 @@ It is `todo-write-id' for those of rows, or `todo-write-dropped'."
         (forward-line)))
     (nreverse ids)))
 
-(defun todo-write-edit--each (items function &rest args)
-  "Make an edit of each of ITEMS: call FUNCTION with its id and ARGS."
-  (dolist (item items)
-    (apply #'todo-write-edit--do function (plist-get item :id) args))
-  (deactivate-mark))
-
 (defun todo-write-edit--name (item)
   "Return the text of ITEM in a message."
   (todo-write-text-line (plist-get item :content) 40))
@@ -104,8 +101,7 @@ It is `todo-write-id' for those of rows, or `todo-write-dropped'."
          (old (plist-get item :content))
          (new (todo-write-edit--read "Task: " (todo-write-text-editable old))))
     (unless (equal old new)
-      (todo-write-edit--do #'todo-write-edit thread 'rename (plist-get item :id) new)
-      (todo-write-edit--say "Renamed"))))
+      (todo-write-edit--each thread items "Renamed" nil 'rename new))))
 
 (defun todo-write-edit-add ()
   "Add a task after the one at point, and move there.
@@ -128,15 +124,15 @@ outside, at the end."
                                  (plist-get (plist-get outcome :changes) :changes))))
       (when (equal thread todo-write-view-thread)
         (todo-write-view-move-goto (plist-get added :itemId)))
-      (todo-write-edit--say "Added"))))
+      (todo-write-edit--say nil "Added" nil))))
 
 (defun todo-write-edit-delete ()
   "Delete the task at point, or all tasks in the region."
   (interactive nil todo-write-view-mode)
   (let ((items (todo-write-edit--items)))
-    (todo-write-edit--each items (lambda (id) (todo-write-edit todo-write-view-thread 'delete id)))
-    (todo-write-edit--say-of items (format "Deleted “%s”" (todo-write-edit--name (car items)))
-                             "Deleted %d tasks")))
+    (todo-write-edit--each todo-write-view-thread items
+                           (format "Deleted “%s”" (todo-write-edit--name (car items)))
+                           "Deleted %d tasks" 'delete)))
 
 (defun todo-write-edit-cycle-status (&optional choose)
   "Change the status of the task at point to the next one.
@@ -154,8 +150,8 @@ that follows that of the first."
                      (_ "pending"))))
          (value (string-replace " " "_" status)))
     (unless (string-empty-p status)
-      (todo-write-edit--each items (lambda (id) (todo-write-edit thread 'status id value)))
-      (todo-write-edit--say-of items (concat "Now " status) (concat "%d tasks are now " status)))))
+      (todo-write-edit--each thread items (concat "Now " status) (concat "%d tasks are now " status)
+                             'status value))))
 
 (defun todo-write-edit-move-up ()
   "Move the task at point, or those in the region, before the one above."
@@ -182,7 +178,7 @@ that follows that of the first."
         (todo-write-edit--do #'todo-write-edit thread 'move id position)))
     ;; The region can be moved on.
     (setq deactivate-mark nil)
-    (todo-write-edit--say-of
+    (todo-write-edit--say
      items
      (format "Moved to %d" (1+ (todo-write-edit--position thread (plist-get (car items) :id))))
      "Moved %d tasks")))
@@ -200,32 +196,68 @@ cancels it."
           ((eq 'dropped (get-text-property (point) 'todo-write-toggle))
            (user-error "RET shows the dropped tasks; R restores the one at point"))
           (t (user-error "No dropped task here")))
-    (todo-write-edit--each items (lambda (id) (todo-write-edit thread 'restore id)))
-    (todo-write-view-move-goto (car ids))
-    (todo-write-edit--say-of items "Restored; it is yours now"
-                             "Restored %d tasks, which are yours now")))
+    (todo-write-edit--each thread items "Restored; it is yours now"
+                           "Restored %d tasks, which are yours now" 'restore)
+    (todo-write-view-move-goto (car ids))))
 
 (defvar todo-write-edit--may-undo-writes nil
   "The command that last undid a write of the agent, or nil.
 Repeated at once, it does not ask again.")
 
-(defun todo-write-edit-undo ()
+(defun todo-write-edit-undo (&optional mine)
   "Undo the last change of the list, by the agent or by you; say what it was.
-Before the first write of the agent, ask."
-  (interactive nil todo-write-view-mode)
+Before the first write of the agent, ask.  With a prefix argument MINE,
+take back your own last edit, also if the agent has written since."
+  (interactive "P" todo-write-view-mode)
   (let* ((thread (todo-write-edit--thread))
-         (revision (todo-write-edit--undoable thread))
+         (revision (if mine (todo-write-edit--last-of-user thread)
+                     (todo-write-edit--undoable thread)))
          (what (and revision (todo-write-edit--description thread revision))))
-    (when (or (not (equal (plist-get revision :author) "agent"))
-              (and todo-write-edit--may-undo-writes
-                   (eq todo-write-edit--may-undo-writes last-command))
-              (y-or-n-p (format "Undo %s? " what)))
-      (unless (equal revision (todo-write-edit--undoable thread))
-        (user-error "The list has changed since; undo again to undo that"))
-      (setq todo-write-edit--may-undo-writes
-            (and (equal (plist-get revision :author) "agent") this-command))
-      (todo-write-edit--do #'todo-write-undo thread)
-      (message "Undid: %s" what))))
+    (cond (mine
+           (apply #'todo-write-edit--do #'todo-write-edit thread
+                  (or (and revision (todo-write-edit--inverse thread revision))
+                      (user-error "Your last edit no longer stands")))
+           (message "Took back: %s" what))
+          ((or (not (equal (plist-get revision :author) "agent"))
+               (and todo-write-edit--may-undo-writes
+                    (eq todo-write-edit--may-undo-writes last-command))
+               (y-or-n-p (format "Undo %s? " what)))
+           (unless (equal revision (todo-write-edit--undoable thread))
+             (user-error "The list has changed since; undo again to undo that"))
+           (setq todo-write-edit--may-undo-writes
+                 (and (equal (plist-get revision :author) "agent") this-command))
+           (todo-write-edit--do #'todo-write-undo thread)
+           (message "Undid: %s" what)))))
+
+(defun todo-write-edit--last-of-user (thread)
+  "Return the revision of THREAD that the user's last edit made, or nil."
+  (seq-find (lambda (revision) (and (equal (plist-get revision :author) "user")
+                                    (not (equal (plist-get revision :operation) "undo"))))
+            (reverse (todo-write-revisions thread))))
+
+(defun todo-write-edit--inverse (thread revision)
+  "Return the edit that takes back what REVISION of THREAD did, as arguments of `todo-write-edit'.
+Return nil if that is no longer so."
+  (let* ((change (car (todo-write-edit--changes thread revision)))
+         (id (plist-get change :itemId))
+         (previous (plist-get change :previousItem))
+         (item (todo-write-item thread id)))
+    (cl-flet ((stands-p (key) (equal (plist-get item key)
+                                     (plist-get (plist-get change :item) key))))
+      (pcase (plist-get change :type)
+        ("removed" (unless item (list 'restore id)))
+        ((guard (null item)) nil)
+        ("added" (list 'delete id))
+        ("reordered" (list 'move id (plist-get change :previousPosition)))
+        ((and "modified" (guard (stands-p :content)))
+         (list 'rename id (plist-get previous :content)))
+        ((and "status_changed" (guard (stands-p :status)))
+         (list 'status id (plist-get previous :status)))))))
+
+(defun todo-write-edit--changes (thread revision)
+  "Return the changes that REVISION of THREAD, a plist, made, a list."
+  (let ((number (plist-get revision :revision)))
+    (append (plist-get (todo-write-changes-between thread (1- number) number) :changes) nil)))
 
 (defun todo-write-edit--undoable (thread)
   "Return the revision of THREAD that `todo-write-undo' would undo, or nil."
@@ -236,10 +268,7 @@ Before the first write of the agent, ask."
 
 (defun todo-write-edit--description (thread revision)
   "Return what REVISION of THREAD, a plist, changed, in a few words."
-  (let* ((number (plist-get revision :revision))
-         (changes (append (plist-get (todo-write-changes-between thread (1- number) number)
-                                     :changes)
-                          nil))
+  (let* ((changes (todo-write-edit--changes thread revision))
          (item (and changes (or (plist-get (car changes) :item)
                                 (plist-get (car changes) :previousItem)
                                 (todo-write-item thread (plist-get (car changes) :itemId)))))
