@@ -25,15 +25,14 @@
 (require 'todo-write-request)
 (require 'todo-write-terminal)
 
-(cl-defstruct (todo-write-agent--mark
-               (:constructor todo-write-agent--make-mark) (:copier nil))
-  "What the user has seen of an agent.
-UNSEEN means that it came to rest while it was not visible, DISMISSED that
-the user dismissed its state.  RESTED is the time at which it came to rest
-last.  SEEN is when the user saw its refused calls last, MISSED the number
-of those of an earlier session.  BUFFER caches its own buffer until it does
-something else; `none' means that it has none."
-  unseen dismissed (rested -1) (seen 0) (missed 0) buffer)
+(cl-defstruct (todo-write-agent--entry
+               (:constructor todo-write-agent--make-entry) (:copier nil))
+  "An agent, and what the user has seen of it.
+AGENT is its plist as told last.  UNSEEN means that it came to rest while it
+was not visible, DISMISSED that the user dismissed its state.  RESTED is the
+time at which it came to rest last.  SEEN is when the user saw its refused
+calls last, MISSED the number of those of an earlier session."
+  agent unseen dismissed (rested -1) (seen 0) (missed 0))
 
 ;;; Names
 
@@ -47,15 +46,10 @@ something else; `none' means that it has none."
   "Return how AGENT stopped before its tasks were completed, or nil.
 AGENT is a plist as from `todo-write-agents'.  An agent without a plan
 may exit, but was stopped if it was killed."
-  (unless (plist-get agent :activity)
-    (todo-write-agent--stopped agent)))
-
-(defun todo-write-agent--stopped (agent)
-  "Return the ending of AGENT if that left tasks undone, else nil."
   (let ((ending (plist-get agent :ending))
         (state (plist-get (plist-get agent :plan) :state)))
     (pcase ending
-      ((guard (eq state 'done)) nil)
+      ((guard (or (plist-get agent :activity) (eq state 'done))) nil)
       ((or 'killed 'denied 'error) ending)
       ('session-ended (and (memq state '(active paused)) ending)))))
 
@@ -77,42 +71,31 @@ other things changed, such as its plan."
                 always (equal (plist-get old key) (plist-get new key)))))
 
 (defun todo-write-agent--rank (agent)
-  "Return the sort key of AGENT's attention, a number; 0 is first."
-  (pcase (plist-get agent :attention)
-    ('needs-you 0)
-    ('unseen (if (plist-get agent :new) 1 2))
-    ('working 3)
-    ('idle 4)
-    (_ 5)))
+  "Return the sort key of what AGENT does, a number; 0 is first."
+  (+ (pcase (plist-get agent :attention)
+       ('needs-you 0)
+       ('unseen (if (plist-get agent :new) 1 2))
+       ('working 3)
+       ('idle 4)
+       (_ 5))
+     (if (todo-write-agent-stopped agent) 0.5 0)))
 
 (defun todo-write-agent-before-p (a b)
   "Return non-nil if agent A sorts before B, plists as from `todo-write-agents'.
 Agents that need the user are sorted oldest first, others of the same
 rank newest first, those that stopped after the others."
-  (let ((rank (todo-write-agent--rank a))
-        (stopped (eq 'stopped (todo-write-agent-state a))))
-    (cond ((/= rank (todo-write-agent--rank b))
-           (< rank (todo-write-agent--rank b)))
-          ((not (eq stopped (eq 'stopped (todo-write-agent-state b)))) (not stopped))
-          (t (funcall (if (= rank 0) #'< #'>)
-                      (plist-get a :since) (plist-get b :since))))))
+  (let ((rank (todo-write-agent--rank a)) (other (todo-write-agent--rank b)))
+    (if (/= rank other) (< rank other)
+      (funcall (if (= rank 0) #'< #'>) (plist-get a :since) (plist-get b :since)))))
 
 ;;; Tracking
 
-(defvar todo-write-agent--known nil
-  "Alist of threads' keys and their agents as told last, oldest first.")
+(defvar todo-write-agent--entries (make-hash-table :test #'equal)
+  "The `todo-write-agent--entry's of agents, by the keys of their threads.")
 
-(defvar todo-write-agent--marks (make-hash-table :test #'equal)
-  "The `todo-write-agent--mark's of agents, by the keys of their threads.")
-
-(defvar todo-write-agent--tracking nil
-  "Non-nil while `todo-write-agent-functions' has functions.")
-
-(defvar todo-write-agent--silent nil
-  "Non-nil means to call no function of `todo-write-agent-functions'.")
-
-(defvar todo-write-agent--began 0
-  "Time at which tracking began, in milliseconds since the epoch.")
+(defvar todo-write-agent--began nil
+  "Time at which tracking began, in milliseconds since the epoch, or nil.
+Agents are tracked while `todo-write-agent-functions' has functions.")
 
 (defun todo-write-agents ()
   "Return the agents of this session as a list of plists.
@@ -139,16 +122,19 @@ Those that need the user come first; subagents are left out.  The keys are
   :left       t if you left its session for another one
   :plan       the `todo-write-summary' of its plan
 Times are in milliseconds since the epoch.  Do not modify the plists."
-  (unless todo-write-agent--tracking
+  (unless todo-write-agent--began
     (todo-write-agent--update-all))
-  (sort (mapcar #'cdr todo-write-agent--known) #'todo-write-agent-before-p))
+  (sort (cl-loop for entry being the hash-values of todo-write-agent--entries
+                 collect (todo-write-agent--entry-agent entry))
+        #'todo-write-agent-before-p))
 
 (defun todo-write-agent (thread)
   "Return the agent of THREAD as a plist, or nil.
 It is as in `todo-write-agents'."
-  (unless todo-write-agent--tracking
-    (todo-write-agent--update-silently (list thread)))
-  (cdr (assoc thread todo-write-agent--known)))
+  (unless todo-write-agent--began
+    (todo-write-agent--update thread t))
+  (when-let* ((entry (gethash thread todo-write-agent--entries)))
+    (todo-write-agent--entry-agent entry)))
 
 (defun todo-write-agent-watch (symbol value &optional operation where)
   "Track agents while SYMBOL, `todo-write-agent-functions', has functions.
@@ -158,75 +144,69 @@ It gets VALUE by OPERATION in the buffer WHERE.  A variable watcher."
                 (and (or where (eq operation 'let)
                          (not (eq (default-value symbol) (default-toplevel-value symbol))))
                      (default-toplevel-value symbol)))))
-    (unless (eq (null on) (null todo-write-agent--tracking))
-      (setq todo-write-agent--tracking (and on t))
-      (when todo-write-agent--tracking
-        (setq todo-write-agent--began (todo-write-core-now))
-        (todo-write-agent--update-all))
+    (unless (eq (null on) (null todo-write-agent--began))
+      (setq todo-write-agent--began (and on (todo-write-core-now)))
       (pcase-dolist (`(,hook . ,function)
                      '((todo-write-events-functions . todo-write-agent--on-event)
                        (window-buffer-change-functions . todo-write-agent--look)
                        (window-selection-change-functions . todo-write-agent--look)))
-        (funcall (if todo-write-agent--tracking #'add-hook #'remove-hook) hook function))
-      (if todo-write-agent--tracking
-          (add-function :after after-focus-change-function #'todo-write-agent--look)
-        (remove-function after-focus-change-function #'todo-write-agent--look)))))
+        (funcall (if on #'add-hook #'remove-hook) hook function))
+      (if (not on)
+          (remove-function after-focus-change-function #'todo-write-agent--look)
+        (add-function :after after-focus-change-function #'todo-write-agent--look)
+        (todo-write-agent--update-all)))))
 
 (defun todo-write-agent--update-all ()
   "Update all agents; changes while nothing watched count as seen."
   (let ((keys (and (featurep 'todo-write-dyn)
                    (todo-write-core-call todo-write-dyn--agent-keys))))
-    (setq todo-write-agent--known
-          (seq-filter (lambda (entry) (member (car entry) keys)) todo-write-agent--known))
-    (maphash (lambda (key _) (unless (member key keys) (remhash key todo-write-agent--marks)))
-             todo-write-agent--marks)
-    (todo-write-agent--update-silently keys)))
-
-(defun todo-write-agent--update-silently (threads)
-  "Update the agents of THREADS; none of them is new then."
-  (let ((todo-write-agent--silent t)
-        (todo-write-agent--began most-positive-fixnum))
-    (mapc #'todo-write-agent--update threads)))
+    (maphash (lambda (key _) (unless (member key keys) (remhash key todo-write-agent--entries)))
+             todo-write-agent--entries)
+    (dolist (key keys)
+      (todo-write-agent--update key t))))
 
 (defun todo-write-agent--on-event (thread what _data)
   "Update the agent of THREAD after the event WHAT.
 For `todo-write-events-functions'."
-  (pcase what
-    ('forgotten (todo-write-agent--forget thread))
-    ((or 'change 'request) (todo-write-agent--update thread))))
+  (when (memq what '(change request forgotten))
+    (todo-write-agent--update thread)))
 
-(defun todo-write-agent--update (thread)
+(defun todo-write-agent--update (thread &optional silently)
   "Update the agent of THREAD, and tell what changed.
-If there is no such agent any more, forget it."
-  (let* ((mark (gethash thread todo-write-agent--marks))
+If SILENTLY is non-nil, nothing is told, and what it did counts as seen."
+  (let* ((began (or (and (not silently) todo-write-agent--began) most-positive-fixnum))
+         (entry (gethash thread todo-write-agent--entries))
+         (old (and entry (todo-write-agent--entry-agent entry)))
          (known (todo-write-core-call todo-write-dyn--agent
-                  thread (max todo-write-agent--began
-                              (if mark (todo-write-agent--mark-seen mark) 0)))))
+                  thread (max began (if entry (todo-write-agent--entry-seen entry) 0))))
+         new)
     (if (null known)
-        (todo-write-agent--forget thread)
-      (todo-write-agent--set
-       thread (todo-write-agent--of thread known
-                                    (or mark (todo-write-agent--marked thread known)))))))
+        (remhash thread todo-write-agent--entries)
+      (setq entry (or entry (todo-write-agent--begin thread (plist-get known :about)))
+            new (todo-write-agent--of thread known entry began))
+      (setf (todo-write-agent--entry-agent entry) new))
+    (unless (or silently (equal old new))
+      (let ((inhibit-quit t))
+        (todo-write-events-run-functions 'todo-write-agent-functions thread old new)))))
 
-(defun todo-write-agent--marked (thread known)
-  "Return a new mark of the agent of THREAD, with what the journal has.
-KNOWN is what the module knows of it."
-  (let* ((about (plist-get known :about))
-         (missed (or (plist-get about :refused) 0)))
-    (puthash thread (todo-write-agent--make-mark
+(defun todo-write-agent--begin (thread about)
+  "Begin the entry of the agent of THREAD with what its journal has, ABOUT."
+  (let ((missed (or (plist-get about :refused) 0)))
+    (puthash thread (todo-write-agent--make-entry
                      :unseen (plist-get about :unseen) :missed missed
                      ;; Those that the journal counts are not counted again.
                      :seen (if (> missed 0) (todo-write-core-now) 0))
-             todo-write-agent--marks)))
+             todo-write-agent--entries)))
 
-(defun todo-write-agent--of (thread known mark)
-  "Return the agent of THREAD, a plist, and note in MARK what it did.
-KNOWN is what the module knows of it."
-  (let* ((old (cdr (assoc thread todo-write-agent--known)))
+(defun todo-write-agent--of (thread known entry began)
+  "Return the agent of THREAD, a plist, and note in ENTRY what it did.
+KNOWN is what the module knows of it.  What it did before BEGAN counts as
+seen."
+  (let* ((old (todo-write-agent--entry-agent entry))
          (about (plist-get known :about))
          (does (plist-get known :does))
          (activity (plist-get does :activity))
-         (refused (+ (todo-write-agent--mark-missed mark) (plist-get known :refused)))
+         (refused (+ (todo-write-agent--entry-missed entry) (plist-get known :refused)))
          (new (todo-write-agent-plist
                thread about (plist-get known :plan) (plist-get known :new)
                :activity activity
@@ -236,29 +216,26 @@ KNOWN is what the module knows of it."
                :left (plist-get does :left)))
          (goes-on (and old (cl-loop for part in '(:activity :reason)
                                     always (equal (plist-get old part) (plist-get new part)))
-                       (eq (todo-write-agent--stopped old) (todo-write-agent--stopped new))))
+                       (eq (todo-write-agent-stopped old) (todo-write-agent-stopped new))))
          (since (plist-get (if goes-on old does) :since)))
     (unless goes-on
-      (setf (todo-write-agent--mark-buffer mark) nil
-            (todo-write-agent--mark-dismissed mark) nil)
+      (setf (todo-write-agent--entry-dismissed entry) nil)
       (unless activity
         ;; One that was resumed has not worked since it rested, nor one that was found at
         ;; rest: a follower may find one that has been idle for hours.  After a command that
         ;; no model reads, there is to see what there was before.
-        (when (and (>= since todo-write-agent--began)
-                   (> since (todo-write-agent--mark-rested mark)))
-          (setf (todo-write-agent--mark-unseen mark)
+        (when (and (>= since began) (> since (todo-write-agent--entry-rested entry)))
+          (setf (todo-write-agent--entry-unseen entry)
                 (not (or (plist-get about :unattended) (todo-write-agent-visible-p thread)))))
-        (setf (todo-write-agent--mark-rested mark) since)))
+        (setf (todo-write-agent--entry-rested entry) since)))
     (when (and (> refused 0) (todo-write-agent-visible-p thread))
-      (todo-write-agent--see-refused mark)
+      (todo-write-agent--see-refused entry)
       (setq refused 0))
-    (let ((unseen (todo-write-agent--mark-unseen mark))
-          (dismissed (todo-write-agent--mark-dismissed mark)))
-      (unless (and (eq (and unseen (not dismissed)) (plist-get about :unseen))
+    (let* ((dismissed (todo-write-agent--entry-dismissed entry))
+           (unseen (and (todo-write-agent--entry-unseen entry) (not dismissed))))
+      (unless (and (eq unseen (plist-get about :unseen))
                    (= refused (or (plist-get about :refused) 0)))
-        (todo-write-core-call todo-write-dyn--keep-unseen
-          thread (and unseen (not dismissed)) refused))
+        (todo-write-core-call todo-write-dyn--keep-unseen thread unseen refused))
       `( :since ,since :refused ,refused :dismissed ,dismissed
          :attention ,(pcase activity
                        ('unknown 'unknown)
@@ -269,28 +246,10 @@ KNOWN is what the module knows of it."
                        (_ (if unseen 'unseen 'idle)))
          ,@new))))
 
-(defun todo-write-agent--see-refused (mark)
-  "Note in MARK that the user sees the refused calls."
-  (setf (todo-write-agent--mark-seen mark) (todo-write-core-now)
-        (todo-write-agent--mark-missed mark) 0))
-
-(defun todo-write-agent--set (thread new)
-  "Let NEW be the agent of THREAD, nil if it is gone, and tell if it is another."
-  (let* ((entry (assoc thread todo-write-agent--known))
-         (old (cdr entry)))
-    (unless (equal old new)
-      (cond ((null new) (setq todo-write-agent--known (delq entry todo-write-agent--known)))
-            (entry (setcdr entry new))
-            (t (setq todo-write-agent--known
-                     (append todo-write-agent--known (list (cons thread new))))))
-      (unless todo-write-agent--silent
-        (let ((inhibit-quit t))
-          (todo-write-events-run-functions 'todo-write-agent-functions thread old new))))))
-
-(defun todo-write-agent--forget (thread)
-  "Forget the agent of THREAD, and tell that it is gone."
-  (remhash thread todo-write-agent--marks)
-  (todo-write-agent--set thread nil))
+(defun todo-write-agent--see-refused (entry)
+  "Note in ENTRY that the user sees the refused calls."
+  (setf (todo-write-agent--entry-seen entry) (todo-write-core-now)
+        (todo-write-agent--entry-missed entry) 0))
 
 (defun todo-write-agent-plist (thread about summary files &rest more)
   "Return the plist of the agent of THREAD with the keys MORE.
@@ -313,76 +272,64 @@ the number of files that were not reviewed."
 (defun todo-write-agent-restore (thread)
   "Load THREAD if it is of an earlier session; return its agent, or nil."
   (todo-write-restore thread)
-  (unless (assoc thread todo-write-agent--known)
-    (todo-write-agent--update-silently (list thread)))
+  (unless (gethash thread todo-write-agent--entries)
+    (todo-write-agent--update thread t))
   (todo-write-agent thread))
 
 ;;; Seen and dismissed
 
 (defun todo-write-agent-visible-p (thread)
   "Return non-nil if a focused frame shows the buffer or the plan of THREAD."
-  (seq-some
-   (lambda (frame)
-     (and (pcase (frame-focus-state frame)
-            ('unknown (eq frame (selected-frame)))
-            (focused focused))
-          (seq-some (lambda (window)
-                      (let ((buffer (window-buffer window)))
-                        (or (equal thread (buffer-local-value 'todo-write-view-thread buffer))
-                            ;; Looking for a terminal takes a millisecond.
-                            (and (get-buffer-process buffer)
-                                 (eq buffer (todo-write-agent-buffer thread))))))
-                    (window-list frame 'no-minibuffer))))
-   (frame-list)))
+  (let ((buffers (cl-loop for frame in (frame-list)
+                          when (pcase (frame-focus-state frame)
+                                 ('unknown (eq frame (selected-frame)))
+                                 (focused focused))
+                          append (mapcar #'window-buffer (window-list frame 'no-minibuffer)))))
+    (or (seq-some (lambda (buffer)
+                    (equal thread (buffer-local-value 'todo-write-view-thread buffer)))
+                  buffers)
+        ;; Looking for a terminal takes a millisecond.
+        (and (seq-some #'get-buffer-process buffers)
+             (memq (todo-write-agent-buffer thread) buffers)))))
 
 (defun todo-write-agent--look (&rest _)
   "Mark agents that are visible now as seen."
-  (pcase-dolist (`(,thread . ,agent) todo-write-agent--known)
-    (when (and (or (todo-write-agent--mark-unseen (gethash thread todo-write-agent--marks))
-                   (> (plist-get agent :refused) 0))
-               (todo-write-agent-visible-p thread))
-      (todo-write-agent-see thread))))
+  (mapc #'todo-write-agent-see
+        (cl-loop for thread being the hash-keys of todo-write-agent--entries using (hash-values entry)
+                 when (and (or (todo-write-agent--entry-unseen entry)
+                               (> (plist-get (todo-write-agent--entry-agent entry) :refused) 0))
+                           (todo-write-agent-visible-p thread))
+                 collect thread)))
 
 (defun todo-write-agent-see (thread &optional unseen)
   "Mark the agent of THREAD as seen, or as unseen if UNSEEN is non-nil."
-  (when-let* ((mark (gethash thread todo-write-agent--marks)))
-    (setf (todo-write-agent--mark-unseen mark) (and unseen t))
+  (when-let* ((entry (gethash thread todo-write-agent--entries)))
+    (setf (todo-write-agent--entry-unseen entry) (and unseen t))
     (if unseen
-        (setf (todo-write-agent--mark-dismissed mark) nil)
-      (todo-write-agent--see-refused mark))
+        (setf (todo-write-agent--entry-dismissed entry) nil)
+      (todo-write-agent--see-refused entry))
     (todo-write-agent--update thread)))
 
 (defun todo-write-agent-dismiss (thread flag)
   "Treat the agent of THREAD as idle until its next transition if FLAG is non-nil."
-  (when-let* ((mark (gethash thread todo-write-agent--marks)))
-    (setf (todo-write-agent--mark-dismissed mark) (and flag t))
+  (when-let* ((entry (gethash thread todo-write-agent--entries)))
+    (setf (todo-write-agent--entry-dismissed entry) (and flag t))
     (todo-write-agent--update thread)))
 
 ;;; Its buffer
 
-(defun todo-write-agent-buffer (thread &optional again)
-  "Return the buffer in which the user talks to the agent of THREAD, or nil.
-AGAIN non-nil means to look for it again before its next transition."
-  (let* ((mark (or (gethash thread todo-write-agent--marks) (todo-write-agent--make-mark)))
-         (known (and (not again) (todo-write-agent--mark-buffer mark))))
-    (cond
-     ((eq known 'none) nil)
-     ((buffer-live-p known) known)
-     (t (let* ((pid (todo-write-agent-pid thread))
-               (buffer
-                (or (seq-find (lambda (buffer)
-                                (and (equal thread
-                                            (buffer-local-value 'todo-write-view-thread buffer))
-                                     ;; Exclude the buffers that only show plans.
-                                     (not (string-prefix-p
-                                           "todo-write-"
-                                           (symbol-name
-                                            (buffer-local-value 'major-mode buffer))))))
-                              (buffer-list))
-                    (todo-write-host-ask #'todo-write-host-visit thread)
-                    (and pid (todo-write-terminal-buffer pid)))))
-          (setf (todo-write-agent--mark-buffer mark) (or buffer 'none))
-          buffer)))))
+(defun todo-write-agent-buffer (thread)
+  "Return the buffer in which the user talks to the agent of THREAD, or nil."
+  (or (seq-find (lambda (buffer)
+                  (and (equal thread (buffer-local-value 'todo-write-view-thread buffer))
+                       ;; Exclude the buffers that only show plans.
+                       (not (string-prefix-p
+                             "todo-write-"
+                             (symbol-name (buffer-local-value 'major-mode buffer))))))
+                (buffer-list))
+      (todo-write-host-ask #'todo-write-host-visit thread)
+      (when-let* ((pid (todo-write-agent-pid thread)))
+        (todo-write-terminal-buffer pid))))
 
 (defun todo-write-agent-pid (thread)
   "Return the process id of THREAD's agent, or that of a program of it, or nil.

@@ -32,13 +32,6 @@ It sets both colors, so that it can be read on any mode line."
 
 ;; An agent is a plist as from `todo-write-agents'.
 
-(defun todo-write-agent-ending-words (agent)
-  "Return how AGENT stopped, in words, or nil if nothing need be said."
-  (pcase (todo-write-agent-stopped agent)
-    ('killed "killed")
-    ('denied "permission denied")
-    ('error "error")))
-
 (defun todo-write-agent-folder (agent)
   "Return the base name of AGENT's project folder, or nil.
 On another machine, it is HOST:FOLDER."
@@ -103,10 +96,11 @@ likely about follows: the last one without a result."
 
 (defun todo-write-attention-need (agent)
   "Return what AGENT needs, in one line."
-  (let ((state (todo-write-agent-state agent)) (reason (todo-write-agent-reason agent)))
-    (cond ((null reason) (symbol-name state))
-          ((eq state 'failed) (concat "failed: " reason))
-          (t reason))))
+  (let ((reason (todo-write-agent-reason agent)))
+    (pcase (todo-write-agent-state agent)
+      ((and state (guard (null reason))) (symbol-name state))
+      ('failed (concat "failed: " reason))
+      (_ reason))))
 
 ;;; Going there
 
@@ -130,7 +124,7 @@ likely about follows: the last one without a result."
 If it has none, show its plan and say where it runs."
   (let* ((thread (plist-get agent :thread))
          (pid (todo-write-agent-pid thread))
-         (buffer (todo-write-agent-buffer thread t))
+         (buffer (todo-write-agent-buffer thread))
          (shown (and pid (not buffer) (todo-write-terminal-select-pane pid))))
     (cond
      (buffer (pop-to-buffer buffer))
@@ -142,29 +136,26 @@ If it has none, show its plan and say where it runs."
             (machine (plist-get agent :machine)))
         (todo-write-agent-restore thread)
         (todo-write-show thread t)
-        (message "%s"
-                 (concat (todo-write-agent-name agent) " has no buffer in this Emacs"
-                         (and machine (concat "; it is on " (todo-write-text-line machine)))
-                         (and pid (format "; process %d" pid))
-                         (and pane (format ", tmux pane %s" (todo-write-text-line pane)))
-                         (and folder
-                              (concat (if (or pid machine) " in " "; its folder is ")
-                                      folder)))))))
+        (message "%s has no buffer in this Emacs%s%s%s%s" (todo-write-agent-name agent)
+                 (if machine (concat "; it is on " (todo-write-text-line machine)) "")
+                 (if pid (format "; process %d" pid) "")
+                 (if pane (concat ", tmux pane " (todo-write-text-line pane)) "")
+                 (cond ((null folder) "")
+                       ((or pid machine) (concat " in " folder))
+                       (t (concat "; its folder is " folder)))))))
     (todo-write-agent-see thread)))
 
 (defun todo-write-attention-reachable-p (thread)
   "Return non-nil if `todo-write-attention-visit' goes to the agent of THREAD.
 That is to a buffer of this Emacs, or to a pane of tmux."
-  (or (todo-write-agent-buffer thread t)
+  (or (todo-write-agent-buffer thread)
       (when-let* ((pid (todo-write-agent-pid thread)))
         (todo-write-terminal-in-tmux-p pid))))
 
 (defun todo-write-attention-agent-of (thread)
   "Return the agent of THREAD, a plist, also if that is not in memory."
   (or (todo-write-agent thread)
-      (let ((project (plist-get (todo-write-about thread) :project)))
-        (list :thread thread :project project
-              :machine (todo-write-machines-host thread project)))))
+      (todo-write-agent-plist thread (todo-write-about thread) nil 0)))
 
 (defun todo-write-attention-visit-agent-of (thread)
   "Go to the buffer of the agent of THREAD; see `todo-write-attention-visit'."

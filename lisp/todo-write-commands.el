@@ -20,8 +20,7 @@
     (todo-write-efrit todo-write-efrit-mode)
     (todo-write-follow todo-write-follow)
     (todo-write-history todo-write-history)
-    (todo-write-list todo-write-list)
-    (todo-write-list-read todo-write-switch)
+    (todo-write-list todo-write-list todo-write-switch)
     (todo-write-log todo-write-log)
     (todo-write-mcp-setup todo-write-mcp-setup)
     (todo-write-attention todo-write-next-waiting)
@@ -35,7 +34,7 @@
 
 (defconst todo-write-commands--functions
   '((todo-write-agent . todo-write-agent-watch)
-    (todo-write-list-read . todo-write-read-thread)
+    (todo-write-list . todo-write-read-thread)
     (todo-write-note . todo-write-note-result))
   "The files of other functions that are called from below, (FILE . FUNCTION).
 They read what a command is about, add the user's messages to a result, and

@@ -99,8 +99,10 @@ library `efrit-do' of todo-write is loaded in place of Efrit's."
 
 (defun todo-write-efrit--buffer (thread)
   "Return the buffer of Efrit's conversation that has THREAD, or nil."
-  (when-let* (((and (string-prefix-p "efrit:" thread) (fboundp 'efrit-repl-session-get)))
-              (session (efrit-repl-session-get (string-remove-prefix "efrit:" thread)))
+  (when-let* (((fboundp 'efrit-repl-session-get))
+              (identity (todo-write-core-call todo-write-dyn--identity thread))
+              ((equal "efrit" (plist-get identity :program)))
+              (session (efrit-repl-session-get (plist-get identity :session)))
               (buffer (todo-write-efrit--slot session 'buffer))
               ((buffer-live-p buffer)))
     buffer))

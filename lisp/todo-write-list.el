@@ -9,6 +9,8 @@
 ;; first those that need you, then those that are done and unseen, working, idle, and
 ;; in an unknown state; see todo-write-attention.el.  Of threads of earlier sessions, no
 ;; journal is read.
+;;
+;; `s' in a plan asks for another one of these with completion.
 
 ;;; Code:
 
@@ -17,12 +19,13 @@
 (require 'todo-write-attention)
 (require 'todo-write-commands)
 (require 'todo-write-hands)
-(require 'todo-write-list-cells)
+(require 'todo-write-here)
 (require 'todo-write-menu)
 (require 'todo-write-page)
 (require 'todo-write-resume)
 (require 'todo-write-row)
 (require 'todo-write-text)
+(require 'todo-write-turns)
 (require 'todo-write-view-move)
 (require 'todo-write-visit)
 
@@ -32,6 +35,25 @@ Older ones are folded to a count, which RET unfolds.")
 
 ;;; Agents
 
+(defun todo-write-list-known-agents ()
+  "Return the sorted agents, also those of earlier sessions.
+The latter have their element of `todo-write-threads-kept' as :kept."
+  (let* ((agents (todo-write-agents))
+         (threads (mapcar (lambda (agent) (plist-get agent :thread)) agents)))
+    (sort (append agents
+                  (cl-loop for kept in (todo-write-threads-kept)
+                           for key = (plist-get kept :key)
+                           for about = (plist-get kept :about)
+                           unless (or (member key threads) (plist-get about :parent))
+                           collect (todo-write-agent-plist
+                                    key about (plist-get kept :plan) (plist-get kept :new)
+                                    :since (plist-get kept :modified)
+                                    :attention (if (plist-get about :unseen) 'unseen 'idle)
+                                    :requests 0
+                                    :refused (or (plist-get about :refused) 0)
+                                    :kept kept)))
+          #'todo-write-agent-before-p)))
+
 (defun todo-write-list--old-p (agent)
   "Return non-nil if AGENT is folded to the count of older ones.
 It has been idle for `todo-write-list-hours', or its user left that
@@ -40,6 +62,92 @@ session for another one."
       (and (memq (plist-get agent :attention) '(idle unknown))
            (< (/ (plist-get agent :since) 1000.0)
               (- (float-time) (* 3600 todo-write-list-hours))))))
+
+;;; Cells
+
+(defconst todo-write-list--states
+  '((waiting "!" todo-write-attention)
+    (failed removed todo-write-removed-shape)
+    (done completed todo-write-done)
+    (ended ended todo-write-done "stopped")
+    (stopped removed todo-write-removed-shape)
+    (suspended paused todo-write-paused)
+    (working in_progress todo-write-in-progress-shape)
+    (idle pending todo-write-time)
+    (unknown "?" todo-write-time))
+  "Alist of (STATE SHAPE FACE WORD).
+SHAPE is a string or as for `todo-write-text-shape'; without WORD, STATE
+is the word.  `ended' is a turn that left tasks open.")
+
+(defun todo-write-list--state (agent)
+  "Return the state of AGENT as a shape and a word."
+  (pcase-let* ((state (todo-write-agent-state agent))
+               ;; The turn is done, and the work is not.
+               (state (if (and (eq state 'done)
+                               (memq (plist-get (plist-get agent :plan) :state) '(active paused)))
+                          'ended state))
+               (`(,shape ,face ,word) (alist-get state todo-write-list--states)))
+    (propertize (format "%s %s" (if (stringp shape) shape (todo-write-text-shape shape))
+                        (or word state))
+                'face (if (plist-get agent :dismissed) 'todo-write-time face))))
+
+(defun todo-write-list--ending (agent)
+  "Return how AGENT stopped, in parentheses, or nil."
+  (pcase (todo-write-agent-stopped agent)
+    ('killed "(killed)")
+    ('denied "(permission denied)")
+    ('error "(error)")))
+
+(defun todo-write-list--age (agent)
+  "Return for how long AGENT has been in its state."
+  (propertize (todo-write-text-age (/ (plist-get agent :since) 1000.0))
+              'face 'todo-write-time))
+
+(defun todo-write-list--program (agent)
+  "Return the name of AGENT's program, or an empty string if it is unknown."
+  (let ((name (or (plist-get agent :agent)
+                  (plist-get (todo-write-core-call todo-write-dyn--identity
+                               (plist-get agent :thread))
+                             :program)
+                  "")))
+    ;; The column has room for the first word of "Claude Code".
+    (if-let* ((known (todo-write-core-call todo-write-dyn--program name)))
+        (car (split-string (plist-get known :label)))
+      (todo-write-text-line name))))
+
+(defun todo-write-list--now (agent)
+  "Return why AGENT waits, failed or stopped, else the task in progress.
+Before that come a file that you edit, too, the number of files to review,
+that of its refused calls that are new, and how full its context is from
+70 % on.  One that sends no plan shows its newest prompt."
+  (let* ((summary (plist-get agent :plan))
+         (current (plist-get summary :current))
+         (thread (plist-get agent :thread))
+         (reason (todo-write-agent-reason agent))
+         (files (plist-get agent :new))
+         (refused (or (plist-get agent :refused) 0))
+         ;; A narrow column has room for the first only.
+         (urgent (and (memq (plist-get agent :activity) '(waiting failed)) reason)))
+    (cl-flet ((join (separator &rest parts)
+                (string-join (seq-remove #'string-empty-p (delq nil parts)) separator)))
+      (join (format " %s " (todo-write-text-shape 'dot))
+            urgent
+            (todo-write-hands-note thread)
+            (and files
+                 (propertize (concat (todo-write-text-count files "file") " to review")
+                             'face 'todo-write-lines-new))
+            (join " "
+                  (and (> refused 0)
+                       (format "%s%d refused" (todo-write-text-shape 'refused) refused))
+                  (and (<= 70 (or (plist-get agent :context) 0))
+                       (todo-write-row-context agent))
+                  (or (and (not urgent) reason)
+                      (todo-write-list--ending agent)
+                      (and current (not urgent) (todo-write-row-text current 'in_progress))
+                      (and (memq (plist-get summary :state) '(nil empty))
+                           (plist-get agent :activity)
+                           (todo-write-turns-name (cadr (todo-write-turns-headings thread 1))
+                                                  200))))))))
 
 ;;; The overview
 
@@ -124,18 +232,22 @@ a narrow WIDTH omits others."
                     ("Project" ,project) ("Plan" ,(max 8 (- free now project)))
                     ("Done" 5 nil :right-align t) ("Now" ,now))))))
 
-(defun todo-write-list--entry (agent others columns)
-  "Return the row of AGENT in COLUMNS.
-If one of OTHERS has the same title and folder name, a short id precedes it."
+(defun todo-write-list--alike-p (agent other)
+  "Return non-nil if OTHER is another one with the title and folder name of AGENT."
+  (and (not (eq other agent))
+       (plist-get agent :title)
+       (equal (plist-get other :title) (plist-get agent :title))
+       (equal (todo-write-agent-folder other) (todo-write-agent-folder agent))))
+
+(defun todo-write-list--entry (agent agents columns)
+  "Return the row of AGENT, one of AGENTS, in COLUMNS.
+If another one of these looks alike, a short id precedes its title."
   (let* ((thread (plist-get agent :thread))
          (summary (plist-get agent :plan))
-         (id (and (todo-write-list-cells-alike agent others)
-                  (concat (todo-write-text-line
-                           (or (plist-get (todo-write-core-call todo-write-dyn--identity thread)
-                                          :session)
-                               thread)
-                           7)
-                          " "))))
+         (session (plist-get (todo-write-core-call todo-write-dyn--identity thread) :session))
+         (id (if (seq-some (lambda (other) (todo-write-list--alike-p agent other)) agents)
+                 (concat (todo-write-text-line (or session thread) 7) " ")
+               "")))
     (list thread
           (vconcat
            (mapcar
@@ -151,13 +263,12 @@ If one of OTHERS has the same title and folder name, a short id precedes it."
                  ;; Without help, the tooltip is the cell, with keys replaced.
                  (todo-write-text-helped
                   (pcase name
-                    ("State" (todo-write-list-cells-state agent))
-                    ("Since" (todo-write-list-cells-age agent))
-                    ("Agent" (todo-write-list-cells-program agent))
+                    ("State" (todo-write-list--state agent))
+                    ("Since" (todo-write-list--age agent))
+                    ("Agent" (todo-write-list--program agent))
                     ("Done" (if (memq (plist-get summary :state) '(nil empty)) ""
                               (todo-write-row-count summary)))
-                    ("Now" (todo-write-text-truncate (todo-write-list-cells-now agent summary)
-                                                     width)))))))
+                    ("Now" (todo-write-text-truncate (todo-write-list--now agent) width)))))))
             columns)))))
 
 (defvar todo-write-list-refresh-hook nil
@@ -173,27 +284,25 @@ If one of OTHERS has the same title and folder name, a short id precedes it."
 KEEP non-nil means that those that are there keep their order."
   ;; Ages run.
   (todo-write-later (current-buffer) 30)
-  (let* ((before (and keep todo-write-list--agents))
-         (agents (seq-group-by
+  (let* ((before (and keep (mapcar #'car todo-write-list--agents)))
+         (groups (seq-group-by
                   (lambda (agent)
                     (not (or todo-write-list--unfolded
                              (not (todo-write-list--old-p agent))
-                             (assoc (plist-get agent :thread) before))))
-                  (todo-write-list-cells-known-agents)))
-         (older (length (cdr (assq t agents))))
+                             (member (plist-get agent :thread) before))))
+                  (todo-write-list-known-agents)))
+         (older (length (alist-get t groups)))
          (sorted (mapcar (lambda (agent) (cons (plist-get agent :thread) agent))
-                         (cdr (assq nil agents))))
-         (titles (seq-group-by (lambda (agent) (plist-get (cdr agent) :title)) sorted))
-         (known (delq nil (mapcar (lambda (old) (assoc (car old) sorted)) before)))
-         (shown (mapcar (lambda (agent) (if (assoc (car agent) before) (pop known) agent)) sorted))
+                         (alist-get nil groups)))
+         ;; Those that were there, in their order, at the places of any of them.
+         (known (delq nil (mapcar (lambda (key) (assoc key sorted)) before)))
+         (shown (mapcar (lambda (agent) (if (member (car agent) before) (pop known) agent)) sorted))
+         (agents (mapcar #'cdr shown))
          (window (get-buffer-window nil t))
          (columns (todo-write-list--columns (if window (window-body-width window) 100))))
     (setq todo-write-list--agents shown)
     (list columns
-          (mapcar (pcase-lambda (`(,_ . ,agent))
-                    (todo-write-list--entry
-                     agent (mapcar #'cdr (cdr (assoc (plist-get agent :title) titles))) columns))
-                  shown)
+          (mapcar (lambda (agent) (todo-write-list--entry agent agents columns)) agents)
           (unless (equal shown sorted)
             '(:propertize " g sorts" face todo-write-paused))
           (when (> older 0)
@@ -298,6 +407,85 @@ That is its list, its history and its journal."
                                  (todo-write-agent-label (todo-write-list--agent)))))
       (todo-write-forget threads)
       (todo-write-list--print))))
+
+;;; Completion
+
+(defun todo-write-read-thread (prompt &optional new)
+  "Read a thread with PROMPT and completion of titles; return its key.
+They are grouped by state, with progress, agent, age and project beside
+them.  If NEW, a string, is non-nil, other input is the key of a new thread, by
+default NEW; otherwise signal a `user-error' if there is no thread."
+  (let* ((agents (todo-write-list--titled
+                  (or (todo-write-list-known-agents)
+                      (unless new (todo-write-here-signal-none)))))
+         (input (completing-read
+                 prompt
+                 (todo-write-text-completion-table
+                  agents 'todo-write-plan
+                  `(group-function
+                    . ,(lambda (title transform)
+                         (if transform title
+                           (symbol-name (todo-write-agent-state (cdr (assoc title agents)))))))
+                  `(affixation-function
+                    . ,(lambda (titles)
+                         (todo-write-list--affix
+                          (mapcar (lambda (title) (assoc title agents)) titles)))))
+                 nil (not new) nil nil (or new (caar agents))))
+         (agent (cdr (assoc input agents))))
+    (if agent (plist-get agent :thread) input)))
+
+(defun todo-write-list--titled (agents)
+  "Return AGENTS as an alist of (TITLE . AGENT), with different titles.
+A title is plain text; where two are alike, a number follows."
+  (let (titled)
+    (dolist (agent agents)
+      (let* ((title (todo-write-text-line
+                     (or (plist-get agent :title) (todo-write-agent-label agent)) 60))
+             (unique title) (number 1))
+        (while (assoc unique titled)
+          (setq unique (format "%s <%d>" title (cl-incf number))))
+        (push (cons (propertize unique 'todo-write-key (plist-get agent :thread)) agent) titled)))
+    (nreverse titled)))
+
+(defun todo-write-list--affix (agents)
+  "Return AGENTS, an alist of (TITLE . AGENT), with annotations in columns.
+The value is as for `affixation-function'.  A narrow frame cuts them."
+  (let* ((rows (mapcar
+                (pcase-lambda (`(,title . ,agent))
+                  (cons title
+                        (mapcar (lambda (cell) (todo-write-text-truncate cell 30))
+                                (list (todo-write-row-count (plist-get agent :plan))
+                                      (concat (todo-write-list--state agent)
+                                              (if-let* ((ending (todo-write-list--ending agent)))
+                                                  (concat " " ending)
+                                                ""))
+                                      (todo-write-list--program agent)
+                                      (todo-write-list--age agent)
+                                      (todo-write-text-line
+                                       (or (todo-write-agent-folder agent) ""))))))
+                agents))
+         (widths (apply #'cl-mapcar
+                        (lambda (&rest cells) (apply #'max (mapcar #'todo-write-text-width cells)))
+                        (or rows '(nil)))))
+    (mapcar (lambda (cells)
+              (list (car cells) ""
+                    (propertize
+                     (todo-write-text-truncate
+                      (substring (todo-write-row-columns cells widths) (length (car cells)))
+                      (max 10 (- (frame-width) (car widths) 2)))
+                     'face 'completions-annotations)))
+            rows)))
+
+(defun todo-write-switch (thread)
+  "Show the plan of THREAD, a key that is read with completion.
+Interactively, a prefix argument shows all agents in `todo-write-list'."
+  (interactive (list (unless current-prefix-arg
+                       (todo-write-read-thread "Show the plan of: "))))
+  (if (null thread)
+      (todo-write-list)
+    (todo-write-agent-restore thread)
+    (todo-write-show thread t)
+    (todo-write-agent-see thread)))
 
 (provide 'todo-write-list)
 ;;; todo-write-list.el ends here

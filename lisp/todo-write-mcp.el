@@ -125,10 +125,12 @@ THREAD is that of the subagent, if MESSAGE is of one, else SESSION."
 (defun todo-write-mcp--leave-others (program session)
   "End the sessions of PROGRAM other than the thread SESSION.
 Its agent has one at a time: the user called /clear or /resume."
-  (let ((left (seq-remove (lambda (thread)
-                            (or (equal thread session)
-                                (string-prefix-p (concat session "/") thread)))
-                          (mapcar #'car (todo-write-socket-program-sessions program)))))
+  (let ((left (cl-flet ((id (thread)
+                          (plist-get (todo-write-core-call todo-write-dyn--identity thread)
+                                     :session)))
+                ;; Subagents have the id of their session.
+                (seq-remove (lambda (thread) (equal (id thread) (id session)))
+                            (mapcar #'car (todo-write-socket-program-sessions program))))))
     (dolist (thread left)
       (todo-write-mcp--forget-session program thread))
     (todo-write-mcp--end-sessions left "left" "session ended")))

@@ -86,7 +86,7 @@ A cons, as from `todo-write-mode-line--selected'.")
   (let ((on todo-write-mode-line-mode))
     (pcase-dolist (`(,hook . ,function)
                    '((todo-write-events-functions . todo-write-mode-line--on-event)
-                     (todo-write-agent-functions . todo-write-mode-line--on-agent)
+                     (todo-write-agent-functions . todo-write-mode-line--on-event)
                      (todo-write-view-shown-hook . todo-write-mode-line--update)
                      (window-buffer-change-functions . todo-write-mode-line--look)
                      (window-selection-change-functions . todo-write-mode-line--look)))
@@ -109,18 +109,15 @@ A cons, as from `todo-write-mode-line--selected'.")
   (with-current-buffer (window-buffer (minibuffer-window))
     (force-mode-line-update t)))
 
-(defun todo-write-mode-line--on-event (_thread what _data)
-  "Update the text after the event WHAT.  For `todo-write-events-functions'."
+(defun todo-write-mode-line--on-event (&optional _thread what &rest _)
+  "Update the text after the event WHAT: soon, or at once if the spinner turned.
+For `todo-write-events-functions' and `todo-write-agent-functions'."
   (if (eq what 'spinner)
       (todo-write-mode-line--update)
     (todo-write-later #'todo-write-mode-line--update)))
 
-(defun todo-write-mode-line--on-agent (&rest _)
-  "Update the text.  For `todo-write-agent-functions'."
-  (todo-write-later #'todo-write-mode-line--update))
-
 (defun todo-write-mode-line--needed (agents)
-  "Return those of AGENTS that need the user; `todo-write-agents' has the longest first."
+  "Return those of AGENTS, sorted, that need the user: the longest waiting first."
   (seq-filter (lambda (agent) (eq 'needs-you (plist-get agent :attention))) agents))
 
 (defun todo-write-mode-line--look (&rest _)

@@ -62,7 +62,7 @@ buffer or of the current project."
          (default-directory (todo-write-resume--folder thread)))
     (when (or (todo-write-agent-pid thread)
               (memq (car (todo-write-activity thread)) '(working waiting))
-              (todo-write-agent-buffer thread t))
+              (todo-write-agent-buffer thread))
       (user-error "This session still runs; o goes there"))
     (when (y-or-n-p (format "%s in %s? " (car way)
                             (todo-write-text-line (abbreviate-file-name default-directory))))

@@ -332,7 +332,7 @@ transitions, (KEY . STATE), newest first."
   (todo-write-with-store
     (todo-write-set-activity "a" 'working)
     (todo-write-end-turn "a")
-    (let ((todo-write-agent--records nil))
+    (let ((todo-write-agent--entries (make-hash-table :test #'equal)))
       (should (equal '(idle) (mapcar #'todo-write-agent-state (todo-write-agents)))))))
 
 ;;; Going there

@@ -14,7 +14,7 @@
 (require 'ert)
 (require 'seq)
 (require 'todo-write-list)
-(require 'todo-write-list-read)
+(require 'todo-write-list)
 (require 'todo-write-row)
 (require 'todo-write-view)
 (require 'todo-write-test-helper)
@@ -228,12 +228,12 @@
 (ert-deftest todo-write-what-was-not-seen-and-the-order-survive-a-restart ()
   (todo-write-with-store
     (let* ((list '(progn
-                    (require 'todo-write-list-cells)
+                    (require 'todo-write-list)
                     (mapcar (lambda (agent)
                               (list (plist-get agent :thread) (plist-get agent :attention)
                                     (plist-get agent :refused) (plist-get agent :new)
                                     (symbol-name (todo-write-agent-state agent))))
-                            (todo-write-list-cells-known-agents))))
+                            (todo-write-list-known-agents))))
            (before
             (todo-write-test-child
              '(require 'todo-write-agent)

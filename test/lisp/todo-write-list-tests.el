@@ -545,7 +545,7 @@ That is in milliseconds since the epoch."
 (defun todo-write-list-tests--now (thread)
   "Return the cell of the overview that says what the agent of THREAD does now."
   (let ((agent (todo-write-agent thread)))
-    (substring-no-properties (todo-write-list-cells-now agent (plist-get agent :plan)))))
+    (substring-no-properties (todo-write-list--now agent))))
 
 (ert-deftest todo-write-list-says-which-call-a-dialog-is-about ()
   (todo-write-list-tests--with

@@ -382,8 +382,8 @@ Its task One changed the file f, and Two, which is in progress, g and h."
       (todo-write-redraw)
       (should (string-search "2 files new" (buffer-string)))
       (should-not (new-p "One"))
-      (should (equal "2 files to review"
-                     (todo-write-list-cells-now (car (todo-write-agents)) nil)))
+      (should (equal "2 files to review · Doing: Two"
+                     (todo-write-list--now (car (todo-write-agents)))))
       (todo-write-mark-reviewed "a")
       (todo-write-redraw)
       (should-not (string-search "files new" (buffer-string)))

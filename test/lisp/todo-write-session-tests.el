@@ -27,7 +27,7 @@
 (defun todo-write-session-tests--now ()
   "Return the text of the thread \"a\" in the column Now of the overview."
   (let ((agent (todo-write-agent "a")))
-    (substring-no-properties (todo-write-list-cells-now agent (plist-get agent :plan)))))
+    (substring-no-properties (todo-write-list--now agent))))
 
 (ert-deftest todo-write-goal-is-what-the-program-said-last ()
   (todo-write-with-store
