@@ -78,6 +78,7 @@ are read in the minibuffer.  Then the machine is connected first; see
   (interactive (list (unless current-prefix-arg (todo-write-follow--read-session)) t))
   (if (null file)
       (ignore (todo-write-agents-mode))
+    (todo-write-follow-connect)
     (when (file-remote-p file)
       (todo-write-follow--reach file))
     (setq todo-write-follow--stopped
@@ -368,7 +369,6 @@ non-nil means that it is followed on from another file."
 (defun todo-write-follow--begin (file &optional asked)
   "Follow the session whose transcript is FILE, and return it.
 ASKED non-nil means that the user asked for it.  It is read later."
-  (todo-write-follow-connect)
   (let ((session (todo-write-follow--find file)))
     (unless session
       (setq session (todo-write-follow--make-session :file (todo-write-follow--name file)

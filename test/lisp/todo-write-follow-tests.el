@@ -1051,7 +1051,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
            (rows (lambda ()
                    (mapcar text (last (split-string (buffer-substring-no-properties
                                                      (point-min) (todo-write-place-find
-                                                                  'todo-write-part 'footer))
+                                                                  'todo-write-part '(turn . 1)))
                                                     "\n" t)
                                       3)))))
       (todo-write-follow-tests--session file "s" "Bake")
