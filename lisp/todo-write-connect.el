@@ -218,10 +218,10 @@ Their plans stay, and what their agents do is unknown."
        (if (eq state 'lost)
            (todo-write-connect--lose link (todo-write-text-line (plist-get about :reason) 400)
                                      (plist-get about :is-missing))
-         (todo-write-connect--made link (plist-get about :note)))))))
+         (todo-write-connect--made link))))))
 
-(defun todo-write-connect--made (link note)
-  "Note that LINK was made; NOTE is a sentence for the user, or nil."
+(defun todo-write-connect--made (link)
+  "Note that LINK was made."
   (let ((name (todo-write-machines-link-name link)))
     (setf (todo-write-machines-link-state link) 'connected
           (todo-write-machines-link-since link) (float-time)
@@ -229,10 +229,9 @@ Their plans stay, and what their agents do is unknown."
           (todo-write-machines-link-pause link) nil)
     (todo-write-note-tell-machine name)
     (todo-write-connect--redraw name)
-    (message "Connected to %s%s%s" name
+    (message "Connected to %s%s" name
              (if todo-write-socket-wanted ""
-               "; calls of agents there reach this Emacs while `todo-write-agents-mode' is on")
-             (if note (concat "; " (todo-write-text-line note 200)) ""))))
+               "; calls of agents there reach this Emacs while `todo-write-agents-mode' is on"))))
 
 (defun todo-write-connect--lose (link reason missing)
   "Note that LINK was lost or not made, for REASON.

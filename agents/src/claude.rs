@@ -11,7 +11,7 @@
 mod commands;
 pub(crate) mod edits;
 mod figures;
-pub(crate) mod files;
+pub mod files;
 pub(crate) mod line;
 mod outcomes;
 pub mod process_files;

@@ -8,7 +8,7 @@
 //! machine. What hangs holds its own thread and nothing else.
 //!
 //! Each file uses only those before it:
-//! - `bounds`, `lines`, `pulse`: what bytes, and how long others wait;
+//! - `pulse`: how long others wait;
 //! - `home`, `project`: folders; `door`: the socket; `queue`: what is reported;
 //! - `watch`, `around`, `processes`, `session`, `search`, `root`, `choices`: what is read here;
 //! - `bound`, `machine`: what is read elsewhere; `codex`: questions of its daemon;
@@ -17,13 +17,11 @@
 mod around;
 pub mod bell;
 mod bound;
-mod bounds;
 mod choices;
 pub mod codex;
 pub mod door;
 mod handle;
 pub mod home;
-pub mod lines;
 mod machine;
 mod processes;
 mod project;

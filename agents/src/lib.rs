@@ -8,6 +8,7 @@
 //!
 //! Transcripts are untrusted: unknown lines are skipped, and memory is bounded.
 
+mod bounds;
 mod calls;
 pub mod claude;
 mod codex;
@@ -21,6 +22,7 @@ mod folder;
 pub mod follower;
 mod goals;
 pub mod hub;
+pub mod lines;
 mod reader;
 pub mod tail;
 #[cfg(test)]

@@ -4,12 +4,13 @@
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use todo_write::wire::event::Agent;
 use todo_write_mcp::hub::bell::{self, Bell};
+use todo_write_mcp::hub::home::folder;
 use todo_write_mcp::hub::serve::serve;
 use todo_write_mcp::hub::{Local, codex, door};
 
@@ -20,11 +21,6 @@ const LARGEST: u64 = 1_000;
 
 /// Serves until either stream ends; returns the status of the process.
 pub fn run(is_child: bool) -> i32 {
-    let home = std::env::var_os("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from);
-    let folder = |variable: &str, usual: &str| {
-        let given = std::env::var_os(variable).filter(|given| !given.is_empty());
-        given.map_or_else(|| home.join(usual), PathBuf::from)
-    };
     let Some(socket) = door::usual().into_iter().next() else { return fail("This user has no socket") };
     let local = Local {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -34,7 +30,7 @@ pub fn run(is_child: bool) -> i32 {
         ],
         socket: socket.clone(),
         codex: codex::USUAL,
-        home,
+        home: folder("HOME", ""),
     };
     if is_child {
         return serve_parent(local).map_or_else(|reason| fail(&reason), |()| 0);
@@ -43,7 +39,7 @@ pub fn run(is_child: bool) -> i32 {
     let mut lock = None;
     let admit = |id: &str, name: &str| {
         lock = Some(admit(&socket.with_file_name("serve"), id, name)?);
-        Ok(None)
+        Ok(())
     };
     let end = serve(local, std::io::stdin(), std::io::stdout(), None, admit);
     drop(lock);
@@ -71,7 +67,7 @@ fn serve_parent(local: Local) -> Result<(), String> {
     let bell = Arc::new(Bell::default());
     let rung = Arc::clone(&bell);
     start("todo-write-bell", Box::new(move || drop(rung.run(std::io::stdout()))))?;
-    serve(local, stream.try_clone().map_err(said)?, &stream, Some(bell), |_, _| Ok(None))
+    serve(local, stream.try_clone().map_err(said)?, &stream, Some(bell), |_, _| Ok(()))
 }
 
 fn fail(reason: &str) -> i32 {

@@ -5,9 +5,10 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use memchr::{memchr, memmem};
+use memchr::memmem;
 use serde::de::IgnoredAny;
 
+use crate::lines::{Framer, Line};
 use todo_write::file::{self, Slice};
 
 /// Longer lines are skipped, since a line is held in memory until its line feed arrives.
@@ -33,7 +34,7 @@ pub enum TailChange {
 }
 
 /// A position in a growing file.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Tail {
     pub path: PathBuf,
     /// Bytes read so far.
@@ -43,19 +44,31 @@ pub(crate) struct Tail {
     modified: Option<SystemTime>,
     /// The last bytes before the offset, which identify the file.
     known: Vec<u8>,
-    /// What was not passed on yet of a line without its line feed.
-    partial: Vec<u8>,
-    /// Whether the current line is too long, or its beginning was skipped.
-    skipping: bool,
-    /// Bytes skipped because lines were too long or the file was.
+    lines: Framer,
+    /// Bytes skipped because lines were too long, at least, or the file was.
     pub skipped: u64,
     /// The file as it was checked, until it is read.
     opened: Option<File>,
 }
 
+impl Default for Tail {
+    fn default() -> Tail {
+        Tail::new(PathBuf::new())
+    }
+}
+
 impl Tail {
     pub(crate) fn new(path: PathBuf) -> Tail {
-        Tail { path, ..Tail::default() }
+        Tail {
+            path,
+            offset: 0,
+            length: 0,
+            modified: None,
+            known: Vec::new(),
+            lines: Framer::new(LONGEST_LINE),
+            skipped: 0,
+            opened: None,
+        }
     }
 
     /// Checks how the file changed. If it was replaced, goes back to its beginning.
@@ -115,18 +128,24 @@ impl Tail {
             None => file::open(&self.path)?,
         };
         file.seek(SeekFrom::Start(self.offset))?;
-        let left = usize::try_from(self.length.saturating_sub(self.offset)).unwrap_or(CHUNK);
-        let mut chunk = vec![0; left.clamp(1, CHUNK)];
         while self.offset < self.length {
-            let count = match file.read(&mut chunk) {
-                Ok(0) => break,
-                Ok(count) => count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
+            let left = usize::try_from(self.length - self.offset).unwrap_or(CHUNK);
+            let count = self.lines.read(&mut file, left.min(CHUNK))?;
+            if count == 0 {
+                break;
+            }
             self.offset += count as u64;
-            self.remember(&chunk[..count]);
-            self.split(&chunk[..count], &mut each);
+            self.known.extend_from_slice(self.lines.last(count.min(KNOWN)));
+            self.known.drain(..self.known.len().saturating_sub(KNOWN));
+            while let Some(line) = self.lines.next_line() {
+                match line {
+                    Line::Whole(line) => {
+                        let end = self.offset - self.lines.incomplete().len() as u64 - 1;
+                        pass(end, &line, &mut each);
+                    }
+                    Line::TooLong => self.skipped += LONGEST_LINE as u64,
+                }
+            }
             // The first lines, which name the session, are in the first chunk.
             if self.length.saturating_sub(self.offset) > MOST_UNREAD {
                 self.skip_to(self.length - MOST_UNREAD);
@@ -136,52 +155,21 @@ impl Tail {
                 return Ok(false);
             }
         }
-        if is_complete(&self.partial) {
-            pass(self.offset, &std::mem::take(&mut self.partial), &mut each);
+        if is_complete(self.lines.incomplete()) {
+            let line = std::mem::replace(&mut self.lines, Framer::new(LONGEST_LINE));
+            pass(self.offset, line.incomplete(), &mut each);
         }
+        self.lines.shrink();
         Ok(true)
     }
 
     /// Continues at `offset`, with the first line that begins there.
     fn skip_to(&mut self, offset: u64) {
-        self.skipped += offset - self.offset + self.partial.len() as u64;
+        self.skipped += offset - self.offset;
         self.offset = offset;
-        self.partial = Vec::new();
         self.known.clear();
-        self.skipping = true;
-    }
-
-    fn remember(&mut self, bytes: &[u8]) {
-        let kept = KNOWN.saturating_sub(bytes.len()).min(self.known.len());
-        self.known.drain(..self.known.len() - kept);
-        self.known.extend_from_slice(&bytes[bytes.len().saturating_sub(KNOWN)..]);
-    }
-
-    fn split(&mut self, bytes: &[u8], each: &mut impl FnMut(u64, &[u8])) {
-        let mut rest = bytes;
-        while let Some(end) = memchr(b'\n', rest) {
-            let (line, behind) = (&rest[..end], &rest[end + 1..]);
-            let end = self.offset - behind.len() as u64 - 1;
-            if !std::mem::take(&mut self.skipping) {
-                if self.partial.is_empty() {
-                    pass(end, line, each);
-                } else {
-                    self.partial.extend_from_slice(line);
-                    pass(end, &self.partial, each);
-                }
-            }
-            self.partial.clear();
-            rest = behind;
-        }
-        if self.partial.len() + rest.len() > LONGEST_LINE {
-            self.skipping = true;
-        }
-        if self.skipping {
-            self.skipped += (self.partial.len() + rest.len()) as u64;
-            self.partial = Vec::new();
-        } else {
-            self.partial.extend_from_slice(rest);
-        }
+        self.lines = Framer::new(LONGEST_LINE);
+        self.lines.is_skipping = true;
     }
 }
 

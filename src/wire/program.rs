@@ -112,8 +112,6 @@ pub enum Report {
     Welcome {
         /// The version of the program.
         version: String,
-        /// A sentence for the user about what does not work there.
-        note: Option<String>,
     },
     /// The Emacs is not served, with the reason. The program ends.
     Refused(String),
@@ -256,8 +254,6 @@ pub enum ConnectionState {
     Connected {
         /// The version of its program.
         version: String,
-        /// A sentence for the user about what does not work there.
-        note: Option<String>,
     },
     /// It ended.
     Lost {

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use super::tasks::Task;
 use todo_write::events::{Millis, millis_of};
@@ -15,11 +16,19 @@ const LARGEST: u64 = 64 * 1024;
 const MOST_TASK_FILES: usize = 2_000;
 const LARGEST_SUM: usize = 4 * 1024 * 1024;
 
+/// Reads a small file of JSON; `None` also if it is half written.
+pub fn json<T: DeserializeOwned>(file: &Path) -> Option<T> {
+    serde_json::from_slice(&file::read(file, LARGEST).ok()?).ok()
+}
+
 /// `agent-ID.meta.json`, beside a subagent's transcript.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct SubagentMeta {
-    pub tool_use_id: Option<String>,
+pub struct SubagentMeta {
+    pub(crate) tool_use_id: Option<String>,
+    /// The subagent's task, in a few words.
+    pub description: Option<String>,
+    /// Whether it has returned.
     pub finished: bool,
 }
 
@@ -28,15 +37,15 @@ impl SubagentMeta {
         transcript.with_extension("meta.json")
     }
 
-    pub(crate) fn read(transcript: &Path) -> Option<SubagentMeta> {
-        serde_json::from_slice(&file::read(&SubagentMeta::path(transcript), LARGEST).ok()?).ok()
+    /// That of a subagent with this transcript.
+    pub fn read(transcript: &Path) -> Option<SubagentMeta> {
+        json(&SubagentMeta::path(transcript))
     }
 }
 
 /// The title that the user gave a session: `SESSION/custom-title.json`.
 pub(crate) fn custom_title(transcript: &Path) -> Option<String> {
-    let bytes = file::read(&transcript.with_extension("").join("custom-title.json"), LARGEST).ok()?;
-    let file: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+    let file: serde_json::Value = json(&transcript.with_extension("").join("custom-title.json"))?;
     Some(file.get("customTitle")?.as_str()?.to_owned())
 }
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::files::json;
 use todo_write::file::{self, FileStamp};
 use todo_write::pid::{self, ProcessState};
 use todo_write::text::excerpt;
@@ -197,7 +198,7 @@ impl Said {
 fn needs(folder: &Path, job: &str) -> Option<String> {
     let is_name = job.len() <= 64 && job.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     let file = folder.parent().filter(|_| is_name)?.join("jobs").join(job).join("state.json");
-    let state: Value = serde_json::from_slice(&file::read(&file, LARGEST).ok()?).ok()?;
+    let state: Value = json(&file)?;
     let is_blocked = state.get("tempo").and_then(Value::as_str) == Some("blocked");
     let needs = state.get("needs").and_then(Value::as_str).filter(|_| is_blocked)?;
     Some(excerpt(needs, 1_000)).filter(|needs| !needs.trim().is_empty())

@@ -48,7 +48,7 @@ fn answer(door: Option<PathBuf>, input: &Value, began: SystemTime) -> Option<Val
     }
     let session = input["session_id"].as_str();
     let mut emacs = Emacs::new(door, Role::Permission);
-    let agent = claude_folder().and_then(|folder| Agent::find(&folder));
+    let agent = Agent::find(&claude_folder());
     if !has_dialog(input, agent.as_ref()) {
         return None;
     }

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::home::{Home, escape};
-use super::lines::size;
 use super::project::Projects;
 use super::pulse::Pulse;
 use super::queue::Queue;
-use super::watch::Watches;
+use super::watch::{Changes, Watches};
+use crate::lines::size;
 use todo_write::wire::program::{Message, Process, Settings};
 
 /// What all threads of the hub have in common.
@@ -21,6 +21,7 @@ pub(super) struct Common {
 
 #[derive(Debug)]
 pub(super) struct Around {
+    pub(super) root: PathBuf,
     pub(super) common: Arc<Common>,
     pub(super) settings: Arc<Settings>,
     /// The home, if the root is one.
@@ -33,7 +34,28 @@ pub(super) struct Around {
     pub(super) pulse: Arc<Pulse>,
 }
 
+/// The message that a home has no live processes any more.
+pub(super) fn no_processes(home: PathBuf, machine: Option<String>) -> Message {
+    Message::Processes { home, machine, live: Vec::new(), killed: Vec::new() }
+}
+
 impl Around {
+    pub(super) fn new(
+        root: PathBuf,
+        common: Arc<Common>,
+        settings: Arc<Settings>,
+        changes: Arc<Changes>,
+        pulse: Arc<Pulse>,
+    ) -> Around {
+        let (home, live, elsewhere, watches) = (None, Vec::new(), HashSet::new(), Watches::new(changes));
+        Around { root, common, settings, home, live, elsewhere, watches, pulse }
+    }
+
+    /// The same without what is known of files.
+    pub(super) fn anew(self) -> Around {
+        Around::new(self.root, self.common, self.settings, self.watches.changes, self.pulse)
+    }
+
     /// Does what waits for something else than this root.
     fn aside<T>(&self, wait: impl FnOnce() -> T) -> T {
         self.pulse.end();

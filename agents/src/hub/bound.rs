@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
-use super::bounds::ENTRIES;
 use super::door::{self, ConnectionId};
+use crate::bounds::ENTRIES;
 use todo_write::list::input::Options;
 use todo_write::list::item::Draft;
 use todo_write::text::{excerpt, is_blank};

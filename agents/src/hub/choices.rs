@@ -7,8 +7,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use super::around::Common;
-use super::bounds::WAIT;
 use super::home::{Home, Wanted};
+use crate::bounds::WAIT;
 use crate::describe::describe;
 use todo_write::wire::program::{Choice, Message};
 

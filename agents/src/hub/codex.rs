@@ -23,8 +23,8 @@ use serde_json::{Value, json};
 use tungstenite::Error;
 
 use super::bound::is_id;
-use super::bounds::ENTRIES;
 use super::door::{Asked, Peers, QUESTIONS, QUESTIONS_OF_ONE};
+use crate::bounds::ENTRIES;
 use client::{Client, Said};
 use question::Question;
 use todo_write::wire::socket::{Answer, Call, Hello, PROTOCOL, Role};

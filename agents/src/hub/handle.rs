@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::around::Common;
-use super::bounds::WAIT;
+use super::around::{Around, Common};
 use super::choices::choose;
 use super::codex;
 use super::door::{self, Door};
@@ -16,8 +15,9 @@ use super::home::Home;
 use super::machine::Link;
 use super::project::mount_of;
 use super::pulse::Pulse;
-use super::root::{self, Given, Order, Wanted};
+use super::root::{self, Order};
 use super::watch::Changes;
+use crate::bounds::WAIT;
 use todo_write::wire::event::Agent;
 use todo_write::wire::program::{
     Command, Connection, ConnectionState, Message, Opening, SessionId, Settings,
@@ -73,8 +73,6 @@ pub struct Hub {
     local: Local,
     common: Arc<Common>,
     table: Mutex<Table>,
-    /// Each thread of a root has one, too.
-    alive: Arc<()>,
 }
 
 impl Hub {
@@ -89,7 +87,7 @@ impl Hub {
             door: None,
             looked: Instant::now(),
         };
-        Hub { local, common: Arc::default(), table: Mutex::new(table), alive: Arc::new(()) }
+        Hub { local, common: Arc::default(), table: Mutex::new(table) }
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -206,9 +204,9 @@ impl Hub {
         self.common.queue.bytes()
     }
 
-    /// Whether any of the roots' threads is left.
+    /// Whether any of its threads is left.
     pub fn is_alive(&self) -> bool {
-        Arc::strong_count(&self.alive) > 1
+        Arc::strong_count(&self.common) > 1
     }
 
     fn set_homes(&self, table: &mut Table, named: Option<Vec<(Agent, PathBuf)>>, is_searched: bool) {
@@ -240,20 +238,13 @@ impl Hub {
         let (orders, receiver) = channel();
         let bell = orders.clone();
         let pulse = Arc::new(Pulse::new());
-        let given = Given {
-            root: root.to_owned(),
-            common: Arc::clone(&self.common),
-            settings: Arc::clone(&table.settings),
-            changes: Arc::new(Changes::new(root, Box::new(move || drop(bell.send(Order::Look))))),
-            pulse: Arc::clone(&pulse),
-        };
+        let changes = Arc::new(Changes::new(root, Box::new(move || drop(bell.send(Order::Look)))));
+        let (common, settings) = (Arc::clone(&self.common), Arc::clone(&table.settings));
+        let around = Around::new(root.to_owned(), common, settings, changes, Arc::clone(&pulse));
         let home = table.homes.iter().find(|home| home.folder == root).cloned();
-        let alive = Arc::clone(&self.alive);
         let _ = orders.send(order);
-        let begun = thread::Builder::new().name("todo-write-root".into()).spawn(move || {
-            root::run(&given, Wanted { home, ..Wanted::default() }, &receiver);
-            drop(alive);
-        });
+        let run = move || root::run(around, home, &receiver);
+        let begun = thread::Builder::new().name("todo-write-root".into()).spawn(run);
         match begun {
             Ok(_) => drop(table.roots.insert(root.to_owned(), Thread { orders, pulse, is_stuck: false })),
             Err(_) => self.common.queue.push(Message::Broken(root.to_owned())),

@@ -22,6 +22,12 @@ pub(super) struct Home {
     pub(super) is_searched: bool,
 }
 
+/// The folder that a variable of the environment names, else one in the user's home.
+pub fn folder(variable: &str, usual: &str) -> PathBuf {
+    let named = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    named(variable).unwrap_or_else(|| named("HOME").unwrap_or_else(|| PathBuf::from("/")).join(usual))
+}
+
 /// The name that Claude Code gives the folder of a project's sessions.
 pub(super) fn escape(folder: &str) -> String {
     let folder = if folder.len() > 1 { folder.trim_end_matches('/') } else { folder };

@@ -16,11 +16,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::around::Common;
+use super::around::{Common, no_processes};
 use super::bound::{Kept, bound, line};
-use super::bounds::{ENTRIES, LINE, WAIT};
-use super::lines::{Line, Lines, Outbox, Unsent};
 use super::pulse::Pulse;
+use crate::bounds::{ENTRIES, LINE, WAIT};
+use crate::lines::{Line, Lines, Outbox, Unsent};
 use todo_write::list::input::Options;
 use todo_write::wire::program::{
     self as pipe, Command, Connection, ConnectionState, Machine, Message, Report, SessionId, Settings,
@@ -206,9 +206,7 @@ impl Link {
         self.end(None);
         let mut state = self.lock();
         for home in state.kept.take_homes() {
-            let machine = Some(self.machine.name.clone());
-            let message = Message::Processes { home, machine, live: Vec::new(), killed: Vec::new() };
-            self.common.queue.push(message);
+            self.common.queue.push(no_processes(home, Some(self.machine.name.clone())));
         }
         std::mem::take(&mut state.sessions)
     }
@@ -306,14 +304,13 @@ impl Link {
         match report {
             Report::Pulse => {}
             Report::Refused(reason) => return Err(reason),
-            Report::Welcome { version, note } => {
+            Report::Welcome { version } => {
                 let mut state = self.lock();
                 if std::mem::replace(&mut state.is_welcomed, true) {
                     return Err("it began twice".to_owned());
                 }
-                let (version, note) = (line(&version), note.as_deref().map(line));
                 if state.outbox.is_some() {
-                    let connected = ConnectionState::Connected { version, note };
+                    let connected = ConnectionState::Connected { version: line(&version) };
                     self.common.queue.push(Message::Connection(self.machine.name.clone(), connected));
                 }
             }

@@ -7,8 +7,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use super::bounds::{ENTRIES, WAIT};
 use super::pulse::Pulse;
+use crate::bounds::{ENTRIES, WAIT};
 use todo_write::text::path::is_special;
 
 /// The names of files and folders at the root of a project.

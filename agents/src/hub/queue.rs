@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::bounds::IN_FLIGHT;
-use super::lines::size;
+use crate::bounds::IN_FLIGHT;
+use crate::lines::size;
 use todo_write::wire::program::Message;
 
 #[derive(Debug, Default)]

@@ -5,18 +5,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::around::{Around, Common};
+use super::around::{Around, no_processes};
 use super::home::Home;
 use super::processes::ProcessFiles;
-use super::pulse::Pulse;
 use super::search::Search;
 use super::session::{Done, Session};
-use super::watch::{Changes, Watches};
 use todo_write::wire::event::Agent;
 use todo_write::wire::program::{Message, SessionId, Settings};
 
@@ -42,40 +40,25 @@ pub(super) enum Order {
     Close,
 }
 
-/// What a root has of the hub.
-#[derive(Debug)]
-pub(super) struct Given {
-    pub(super) root: PathBuf,
-    pub(super) common: Arc<Common>,
-    pub(super) settings: Arc<Settings>,
-    pub(super) changes: Arc<Changes>,
-    pub(super) pulse: Arc<Pulse>,
-}
-
-/// What the owner wants of a root, which a panic leaves as it is.
-#[derive(Debug, Default)]
-pub(super) struct Wanted {
-    pub(super) sessions: BTreeMap<SessionId, (PathBuf, bool)>,
-    pub(super) home: Option<Home>,
-}
-
 /// Serves a root until it is told to close. After a panic it begins again, once.
-pub(super) fn run(given: &Given, mut wanted: Wanted, orders: &Receiver<Order>) {
+pub(super) fn run(around: Around, home: Option<Home>, orders: &Receiver<Order>) {
+    let mut root = Root::new(around, home, BTreeMap::new());
     for _ in 0..2 {
-        let serve = || Root::new(given, &mut wanted).serve(orders);
-        let served = catch_unwind(AssertUnwindSafe(serve));
-        given.pulse.end();
+        let served = catch_unwind(AssertUnwindSafe(|| root.serve(orders)));
+        root.around.pulse.end();
         if served.is_ok() {
             return;
         }
+        // Nothing stays of what the panic left half done.
+        let Root { around, sessions, .. } = root;
+        let (sessions, home) = (sessions.into_values().map(Session::anew).collect(), around.home.clone());
+        root = Root::new(around.anew(), home, sessions);
     }
-    given.common.queue.push(Message::Broken(given.root.clone()));
-    wanted.sessions.into_keys().for_each(|id| given.common.queue.push(Message::Failed(id)));
+    root.around.common.queue.push(Message::Broken(root.around.root.clone()));
+    root.sessions.into_keys().for_each(|id| root.around.common.queue.push(Message::Failed(id)));
 }
 
-struct Root<'a> {
-    path: &'a Path,
-    wanted: &'a mut Wanted,
+struct Root {
     around: Around,
     sessions: BTreeMap<SessionId, Session>,
     processes: Option<ProcessFiles>,
@@ -93,26 +76,10 @@ struct Root<'a> {
     looked: Instant,
 }
 
-impl<'a> Root<'a> {
-    fn new(given: &'a Given, wanted: &'a mut Wanted) -> Root<'a> {
-        let around = Around {
-            common: Arc::clone(&given.common),
-            settings: Arc::clone(&given.settings),
-            home: None,
-            live: Vec::new(),
-            elsewhere: HashSet::new(),
-            watches: Watches::new(Arc::clone(&given.changes)),
-            pulse: Arc::clone(&given.pulse),
-        };
+impl Root {
+    fn new(around: Around, home: Option<Home>, sessions: BTreeMap<SessionId, Session>) -> Root {
         let now = Instant::now();
-        let session = |(id, (path, is_asked)): (&SessionId, &(PathBuf, bool))| {
-            (*id, Session::new(*id, path.clone(), *is_asked))
-        };
-        let sessions = wanted.sessions.iter().map(session).collect();
-        let home = wanted.home.clone();
         let mut root = Root {
-            path: &given.root,
-            wanted,
             around,
             sessions,
             processes: None,
@@ -162,7 +129,7 @@ impl<'a> Root<'a> {
     fn next_round(&self) -> Option<Instant> {
         let interval = self.around.settings.interval;
         let has_changed = !self.grown.is_empty() || !self.around.watches.changes.is_empty();
-        let has_files = !self.sessions.is_empty() || self.wanted.home.is_some();
+        let has_files = !self.sessions.is_empty() || self.around.home.is_some();
         let soon = has_changed.then(|| self.begun + PACE.min(interval));
         soon.into_iter().chain(has_files.then(|| self.looked + interval)).min()
     }
@@ -171,7 +138,6 @@ impl<'a> Root<'a> {
         self.around.pulse.begin();
         match order {
             Order::Follow(id, path, is_asked) => {
-                self.wanted.sessions.insert(id, (path.clone(), is_asked));
                 self.sessions.insert(id, Session::new(id, path, is_asked));
             }
             Order::Stop(id) => self.forget(id),
@@ -185,12 +151,9 @@ impl<'a> Root<'a> {
                 self.look_at_all();
             }
             Order::Home(home) => self.set_home(home),
-            Order::Search => {
-                let home = self.wanted.home.clone();
-                self.search.iter_mut().zip(home).for_each(|(search, home)| search.restart(home));
-            }
+            Order::Search => self.set_home(self.around.home.clone()),
             Order::Processes(asker) => {
-                self.processes.iter_mut().for_each(|processes| processes.is_due = true);
+                self.mark_processes();
                 self.askers.push(asker);
                 self.tell();
             }
@@ -200,14 +163,12 @@ impl<'a> Root<'a> {
 
     fn set_home(&mut self, home: Option<Home>) {
         if home.as_ref().is_some_and(|home| home.agent == Agent::Claude) {
-            let processes = self.processes.get_or_insert_with(|| ProcessFiles::new(self.path));
-            processes.is_due = true;
+            self.processes.get_or_insert_with(|| ProcessFiles::new(&self.around.root)).is_due = true;
         } else if let Some(processes) = self.processes.take() {
             processes.leave(&mut self.around.watches);
             self.around.live = Vec::new();
             self.around.elsewhere = HashSet::new();
-            let (home, live, killed) = (self.path.to_owned(), Vec::new(), Vec::new());
-            self.around.common.queue.push(Message::Processes { home, machine: None, live, killed });
+            self.around.common.queue.push(no_processes(self.around.root.clone(), None));
             self.say_ready();
         }
         match home.clone().filter(|home| home.is_searched) {
@@ -217,12 +178,14 @@ impl<'a> Root<'a> {
             },
             None => self.search.take().into_iter().for_each(|search| search.leave(&mut self.around.watches)),
         }
-        self.around.home.clone_from(&home);
-        self.wanted.home = home;
+        self.around.home = home;
+    }
+
+    fn mark_processes(&mut self) {
+        self.processes.iter_mut().for_each(|processes| processes.is_due = true);
     }
 
     fn forget(&mut self, id: SessionId) {
-        self.wanted.sessions.remove(&id);
         self.owed.remove(&id);
         self.ready.remove(&id);
         self.grown.remove(&id);
@@ -235,7 +198,7 @@ impl<'a> Root<'a> {
     fn look_at_all(&mut self) {
         self.looked = Instant::now();
         self.sessions.values_mut().for_each(|session| session.is_due = true);
-        self.processes.iter_mut().for_each(|processes| processes.is_due = true);
+        self.mark_processes();
         self.search.iter_mut().for_each(|search| search.mark_if_over(self.looked));
     }
 
@@ -243,10 +206,11 @@ impl<'a> Root<'a> {
     fn begin_round(&mut self) {
         self.begun = Instant::now();
         let changes = self.around.watches.changes.take();
-        if changes.contains(self.path) {
+        let is_all = changes.contains(&self.around.root);
+        if is_all {
             self.search.iter_mut().for_each(Search::mark);
         }
-        if changes.contains(self.path) || self.looked + self.around.settings.interval <= self.begun {
+        if is_all || self.looked + self.around.settings.interval <= self.begun {
             self.look_at_all();
         }
         for id in std::mem::take(&mut self.grown) {
@@ -260,7 +224,7 @@ impl<'a> Root<'a> {
             }
             let extension = file.extension();
             if extension.is_some_and(|extension| extension == "json") {
-                self.processes.iter_mut().for_each(|processes| processes.is_due = true);
+                self.mark_processes();
             } else if !is_known && extension.is_none_or(|extension| extension == "jsonl") {
                 // A transcript that is not followed, or a folder.
                 self.search.iter_mut().for_each(|search| search.notice(file));
@@ -286,7 +250,7 @@ impl<'a> Root<'a> {
     fn read_processes(&mut self) {
         if let Some(processes) = self.processes.as_mut().filter(|processes| processes.is_due) {
             #[cfg(test)]
-            assert!(std::fs::remove_file(self.path.join("fails")).is_err(), "a root that fails");
+            assert!(std::fs::remove_file(self.around.root.join("fails")).is_err(), "a root that fails");
             let ids = self.sessions.values().flat_map(Session::ids).map(str::to_owned).collect();
             let changed = processes.read(&ids, &mut self.around.watches);
             self.around.elsewhere = processes.elsewhere();
@@ -307,7 +271,8 @@ impl<'a> Root<'a> {
         }
         if let Some((live, killed)) = self.processes.as_mut().and_then(ProcessFiles::take) {
             self.around.live.clone_from(&live);
-            self.around.send(Message::Processes { home: self.path.to_owned(), machine: None, live, killed });
+            let home = self.around.root.clone();
+            self.around.send(Message::Processes { home, machine: None, live, killed });
             self.search.iter_mut().for_each(Search::mark);
         }
         self.say_ready();
@@ -344,7 +309,7 @@ impl<'a> Root<'a> {
         if std::mem::take(&mut session.is_checked) {
             // It is ready once the processes are read after it.
             self.ready.insert(id);
-            self.processes.iter_mut().for_each(|processes| processes.is_due = true);
+            self.mark_processes();
         }
         self.tell();
     }

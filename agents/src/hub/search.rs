@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::around::Around;
-use super::bounds::ENTRIES;
 use super::home::{Home, Wanted};
 use super::watch::Watches;
+use crate::bounds::ENTRIES;
 use crate::describe::describe;
 use todo_write::file::{self, FileStamp};
 use todo_write::wire::program::{Description, Found, Message};

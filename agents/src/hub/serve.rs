@@ -8,16 +8,16 @@ use std::thread;
 use std::time::Instant;
 
 use super::bell::Bell;
-use super::bounds::LINE;
 use super::handle::{Hub, Local};
-use super::lines::{Line, Lines};
+use crate::bounds::LINE;
+use crate::lines::{Line, Lines};
 use todo_write::wire::program::{self, Command, Message, Report};
 
 /// Serves a hub that reads commands from `input` and writes reports to `output` until either ends. `bell` rings
 /// for the Emacs that reads them; another program reads by itself.
 ///
 /// `admit` decides by the name of the Emacs, which no other has, and its name for a person whether it is
-/// served: the note for the user, or the reason why not.
+/// served, or the reason why not.
 ///
 /// # Errors
 /// A sentence if the other side is not one that can be served, or an error of `output`.
@@ -26,7 +26,7 @@ pub fn serve(
     input: impl Read + Send + 'static,
     output: impl Write,
     bell: Option<Arc<Bell>>,
-    admit: impl FnOnce(&str, &str) -> Result<Option<String>, String>,
+    admit: impl FnOnce(&str, &str) -> Result<(), String>,
 ) -> Result<(), String> {
     let mut output = Output { to: output, bell: bell.clone() };
     if bell.is_none() {
@@ -37,14 +37,11 @@ pub fn serve(
     let Ok(Some(Command::Hello { id, name })) = next_command(&mut lines) else {
         return Err("the first line is no greeting of Emacs".to_owned());
     };
-    let note = match admit(&id, &name) {
-        Ok(note) => note,
-        Err(reason) => {
-            output.report(&Report::Refused(reason.clone()))?;
-            return Err(reason);
-        }
-    };
-    output.report(&Report::Welcome { version: local.version.clone(), note })?;
+    if let Err(reason) = admit(&id, &name) {
+        output.report(&Report::Refused(reason.clone()))?;
+        return Err(reason);
+    }
+    output.report(&Report::Welcome { version: local.version.clone() })?;
     let hub = Arc::new(Hub::new(local));
     let own = Arc::clone(&hub);
     let obey = move || {

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::around::Around;
-use super::bounds::LINE;
-use super::lines::size;
 use super::watch::Watches;
+use crate::bounds::LINE;
 use crate::describe::describe;
 use crate::follower::{Appended, Follower};
+use crate::lines::size;
 use crate::tail::TailChange;
 use todo_write::file::{self, Slice};
 use todo_write::wire::event::{Agent, Event};
@@ -83,6 +83,11 @@ impl Session {
             moved: None,
             watched: Vec::new(),
         }
+    }
+
+    /// The same as if nothing of it was read.
+    pub(super) fn anew(self) -> (SessionId, Session) {
+        (self.id, Session::new(self.id, self.path, self.is_wanted))
     }
 
     /// The ids by which processes may name it.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use notify::event::{EventKind, ModifyKind};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 
-use super::bounds::ENTRIES;
+use crate::bounds::ENTRIES;
 
 /// The files that changed since they were taken. The root itself stands for all of them.
 pub(super) struct Changes {

@@ -191,7 +191,7 @@ impl Calls {
     /// What the session of the process above this one does.
     fn activity(&mut self) -> Option<SessionActivity> {
         if self.claude.is_none() {
-            let folder = claude_folder()?;
+            let folder = claude_folder();
             let agent = Agent::find(&folder)?;
             self.claude = Some((folder, agent));
         }

@@ -14,11 +14,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use todo_write::events::millis_of;
 use todo_write::wire::socket::{
-    Answer, Bye, Call, Hello, LARGEST, Message, NO_EMACS, PROTOCOL, Reply, Role, SessionActivity, Welcome,
-    line,
+    Answer, Bye, Call, Hello, LARGEST, Message, NO_EMACS, PROTOCOL, Reply, Role, SessionActivity, line,
 };
 use todo_write_mcp::hub::door::{connect, is_private_folder, is_private_socket, usual};
-use todo_write_mcp::hub::lines::{Line, Lines};
+use todo_write_mcp::lines::{Line, Lines};
 
 /// Time limit of what happens between calls: a message, or an attempt to reconnect.
 const LIMIT_BETWEEN: Duration = Duration::from_secs(5);
@@ -71,8 +70,6 @@ pub struct Emacs {
     pub activity: Option<SessionActivity>,
     connection: Option<Connection>,
     calls: u64,
-    /// A sentence for the agent, to add to the next result.
-    note: Option<String>,
 }
 
 impl Emacs {
@@ -91,7 +88,7 @@ impl Emacs {
             codex_folder: std::env::var("CODEX_HOME").ok(),
             ..Hello::default()
         };
-        Emacs { door, hello, activity: None, connection: None, calls: 0, note: None }
+        Emacs { door, hello, activity: None, connection: None, calls: 0 }
     }
 
     /// Passes CALL to Emacs and returns the answer, or an error at END. The next connection begins with the
@@ -130,11 +127,7 @@ impl Emacs {
             self.connect(end)?;
             answered = self.call(line, end);
         }
-        let mut answer = answered?;
-        if let Some(note) = self.note.take() {
-            answer.text = format!("{}\n{note}", answer.text);
-        }
-        Ok(answer)
+        answered
     }
 
     /// Connects unless there is a connection; returns whether it is new.
@@ -148,14 +141,7 @@ impl Emacs {
         }
         // There are two usual doors.
         let patience = left(end)? / 2;
-        let (connection, welcome) = Connection::first(&self.doors(), &self.hello, patience, end)?;
-        let (ours, theirs) = (env!("CARGO_PKG_VERSION"), welcome.version);
-        self.note = (ours != theirs).then(|| {
-            format!(
-                "todo-write-mcp is version {ours}, and todo-write in Emacs is {theirs}: tell the user to run \
-                 M-x todo-write-mcp-setup in Emacs again."
-            )
-        });
+        let connection = Connection::first(&self.doors(), &self.hello, patience, end)?;
         if let Some(activity) = &self.activity {
             connection.tell(&Message::Activity(activity.clone()), end)?;
         }
@@ -227,21 +213,16 @@ impl Drop for Connection {
 }
 
 impl Connection {
-    /// Connects at the first of DOORS where this user's Emacs takes HELLO, and returns its welcome, too.
+    /// Connects at the first of DOORS where this user's Emacs takes HELLO.
     /// All doors at which some process listens have PATIENCE to answer, but the last one has until END.
-    fn first(
-        doors: &[PathBuf],
-        hello: &Hello,
-        patience: Duration,
-        end: Instant,
-    ) -> Result<(Self, Welcome), Failure> {
+    fn first(doors: &[PathBuf], hello: &Hello, patience: Duration, end: Instant) -> Result<Self, Failure> {
         let mut failures = Vec::new();
         let open = |door: &PathBuf| Connection::open(door).map_err(|failure| failures.push(failure)).ok();
         let mut opened = doors.iter().filter_map(open).collect::<Vec<_>>().into_iter();
         while let Some(connection) = opened.next() {
             let end = if opened.len() == 0 { end } else { end.min(Instant::now() + patience) };
             match connection.greet(hello, end) {
-                Ok(welcome) => return Ok((connection, welcome)),
+                Ok(()) => return Ok(connection),
                 Err(failure) => failures.push(failure),
             }
         }
@@ -270,11 +251,10 @@ impl Connection {
         Ok(Connection { stream, replies })
     }
 
-    fn greet(&self, hello: &Hello, end: Instant) -> Result<Welcome, Failure> {
+    fn greet(&self, hello: &Hello, end: Instant) -> Result<(), Failure> {
         let now = millis_of(SystemTime::now());
         self.tell(&Message::Hello(Box::new(Hello { now, ..hello.clone() })), end)?;
-        let Reply::Welcome(welcome) = self.receive(end)? else { return Err(Failure::Absent) };
-        Ok(welcome)
+        if matches!(self.receive(end)?, Reply::Welcome(_)) { Ok(()) } else { Err(Failure::Absent) }
     }
 
     /// Reads the answer to the call NUMBER.
@@ -365,6 +345,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::net::UnixListener;
     use std::sync::Barrier;
+    use todo_write::wire::socket::Welcome;
 
     /// How long a test waits. Its only purpose is to end a hang.
     fn deadline() -> Instant {
@@ -454,7 +435,7 @@ mod tests {
         });
         let doors = [hangs, refuses, right.clone()];
         let opened = Connection::first(&doors, &Hello::default(), Duration::from_millis(100), deadline());
-        let peer = opened.ok().unwrap().0.stream.peer_addr().unwrap();
+        let peer = opened.ok().unwrap().stream.peer_addr().unwrap();
         assert_eq!(peer.as_pathname(), Some(right.as_path()));
         server.join().unwrap();
     }

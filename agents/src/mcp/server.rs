@@ -19,7 +19,7 @@ use super::transport::{
     Fields, INVALID_PARAMS, METHOD_NOT_FOUND, Message, PARSE_ERROR, field, parse, refusal, send, success,
 };
 use crate::signal::on_signal;
-use todo_write_mcp::hub::lines::{Line, Lines};
+use todo_write_mcp::lines::{Line, Lines};
 
 const NAME: &str = "todo_write";
 const INSTRUCTIONS: &str = "The user watches the list of todo_write in Emacs and can edit it. \

@@ -14,6 +14,8 @@ use serde_json::Value;
 use todo_write::file;
 use todo_write::pid::{self, ProcessState, Stat};
 use todo_write::wire::socket::SessionActivity;
+use todo_write_mcp::claude::files::{SubagentMeta, json};
+use todo_write_mcp::hub::home::folder;
 
 /// The name by which Claude Code calls itself.
 pub const CLAUDE: &str = "claude-code";
@@ -22,13 +24,11 @@ const PATIENCE: Duration = Duration::from_millis(300);
 const PAUSE: Duration = Duration::from_millis(10);
 /// How many processes above this one may be the agent.
 const GENERATIONS: usize = 6;
-const LARGEST_FILE: u64 = 64 << 10;
 /// The end of a transcript in which a call is searched: longer than the longest call.
 const TAIL: u64 = 3 << 19;
 
-pub fn claude_folder() -> Option<PathBuf> {
-    let named = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|name| !name.is_empty());
-    named.map(PathBuf::from).or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".claude")))
+pub fn claude_folder() -> PathBuf {
+    folder("CLAUDE_CONFIG_DIR", ".claude")
 }
 
 /// The process of Claude Code above this one.
@@ -45,7 +45,7 @@ impl Agent {
         for _ in 0..GENERATIONS {
             let file = folder.join(format!("sessions/{id}.json"));
             let stat = Stat::of(id);
-            if let Some(process) = read_json(&file) {
+            if let Some(process) = json::<Value>(&file) {
                 let start = stat.as_ref().map(|stat| stat.start.clone());
                 let written_at = process["procStart"].as_str();
                 // The file of an earlier process with this id does not count.
@@ -59,7 +59,7 @@ impl Agent {
     }
 
     pub fn state(&self) -> Option<SessionActivity> {
-        let process = read_json(&self.file)?;
+        let process = json::<Value>(&self.file)?;
         let session = process["sessionId"].as_str()?.to_owned();
         let activity = match process["status"].as_str() {
             _ if pid::state(self.id, None) == ProcessState::Suspended => "suspended",
@@ -76,7 +76,7 @@ impl Agent {
 
     /// Its status in its file, `idle`, `busy`, `waiting` or another word, and since when it has that.
     pub fn status(&self) -> Option<(String, Option<SystemTime>)> {
-        let process = read_json(&self.file)?;
+        let process = json::<Value>(&self.file)?;
         let since = process["statusUpdatedAt"].as_u64();
         let since = since.map(|since| SystemTime::UNIX_EPOCH + Duration::from_millis(since));
         Some((process["status"].as_str()?.to_owned(), since))
@@ -84,7 +84,7 @@ impl Agent {
 
     /// How it was started, such as `cli` or `sdk-cli`.
     pub fn entrypoint(&self) -> Option<String> {
-        Some(read_json(&self.file)?["entrypoint"].as_str()?.to_owned())
+        Some(json::<Value>(&self.file)?["entrypoint"].as_str()?.to_owned())
     }
 
     /// Returns whether it ended, with or without its file.
@@ -105,20 +105,19 @@ pub struct Subagent {
     pub id: String,
     /// Its task, in a few words.
     pub task: Option<String>,
-    meta: PathBuf,
+    transcript: PathBuf,
 }
 
 impl Subagent {
     pub fn is_finished(&self) -> bool {
-        read_json(&self.meta).is_some_and(|meta| meta["finished"] == true)
+        SubagentMeta::read(&self.transcript).is_some_and(|meta| meta.finished)
     }
 
     /// The subagent whose transcript is FILE, `agent-ID.jsonl`.
     fn of(file: &Path) -> Option<Subagent> {
         let id = file.file_name()?.to_str()?.strip_prefix("agent-")?.strip_suffix(".jsonl")?.to_owned();
-        let meta = file.with_extension("meta.json");
-        let task = read_json(&meta).and_then(|meta| Some(meta["description"].as_str()?.to_owned()));
-        Some(Subagent { id, task, meta })
+        let task = SubagentMeta::read(file).and_then(|meta| meta.description);
+        Some(Subagent { id, task, transcript: file.to_owned() })
     }
 }
 
@@ -188,9 +187,4 @@ impl Tail {
         self.offset = Some(start + text.len() as u64);
         Some(text)
     }
-}
-
-/// Reads a small file of JSON; none if it is half written.
-fn read_json(file: &Path) -> Option<Value> {
-    serde_json::from_slice(&file::read(file, LARGEST_FILE).ok()?).ok()
 }

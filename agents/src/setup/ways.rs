@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::{claude, line, opencode};
+use todo_write_mcp::hub::home::folder;
 
 /// What an agent must know to use the tool.
 const INSTRUCTIONS: &str = "\
@@ -24,20 +25,6 @@ impl Context {
     fn with_server(&self, words: &[&str]) -> Vec<String> {
         words.iter().map(|word| (*word).to_owned()).chain(self.server.iter().cloned()).collect()
     }
-}
-
-/// The absolute folder that the environment's NAME has.
-fn folder(name: &str) -> Option<PathBuf> {
-    std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute())
-}
-
-/// The folder that the environment's NAME has, else DEFAULT in the user's home.
-fn folder_or(name: &str, default: &str) -> PathBuf {
-    folder(name).unwrap_or_else(|| home().join(default))
-}
-
-fn home() -> PathBuf {
-    folder("HOME").unwrap_or_else(|| PathBuf::from("/"))
 }
 
 fn has_program(name: &str) -> bool {
@@ -149,14 +136,14 @@ fn claude_settings(tool: &str) -> Vec<String> {
 }
 
 fn claude(context: &Context) -> [Way; 2] {
-    let home = folder_or("CLAUDE_CONFIG_DIR", ".claude");
-    let data = folder_or("XDG_DATA_HOME", ".local/share").join("todo-write");
+    let home = folder("CLAUDE_CONFIG_DIR", ".claude");
+    let data = folder("XDG_DATA_HOME", ".local/share").join("todo-write");
     let plugin = claude::Plugin {
         folder: context.folder.clone().unwrap_or(data).join("claude"),
         options: context.server[1..].to_vec(),
     };
     let name = "todo-write@todo-write";
-    let folder = plugin.folder.display().to_string();
+    let place = plugin.folder.display().to_string();
     let settings = home.join("settings.json");
     let is_enabled = value(&settings, &["enabledPlugins", name]) == Some(Value::Bool(true));
     let marketplace = value(&settings, &["extraKnownMarketplaces", "todo-write", "source", "path"]);
@@ -168,7 +155,7 @@ fn claude(context: &Context) -> [Way; 2] {
                 dialogs in Emacs, and it hears of your edits"
             .to_owned(),
         add: vec![
-            words(&["claude", "plugin", "marketplace", "add", &folder]),
+            words(&["claude", "plugin", "marketplace", "add", &place]),
             words(&["claude", "plugin", "install", name]),
         ],
         remove: vec![
@@ -180,7 +167,7 @@ fn claude(context: &Context) -> [Way; 2] {
         ..way("claude", "Claude Code", "claude")
     };
     let tool = Way {
-        installed: server_in(&folder_or("CLAUDE_CONFIG_DIR", "").join(".claude.json")),
+        installed: server_in(&folder("CLAUDE_CONFIG_DIR", "").join(".claude.json")),
         gives: "the tool todo_write alone".to_owned(),
         add: vec![context.with_server(&["claude", "mcp", "add", "--scope", "user", "todo-write", "--"])],
         remove: vec![words(&["claude", "mcp", "remove", "--scope", "user", "todo-write"])],
@@ -191,7 +178,7 @@ fn claude(context: &Context) -> [Way; 2] {
 }
 
 fn codex(context: &Context) -> Way {
-    let file = folder_or("CODEX_HOME", ".codex").join("config.toml");
+    let file = folder("CODEX_HOME", ".codex").join("config.toml");
     let text = read(&file).and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
     let mut lines = text.lines().map(str::trim);
     let entry =
@@ -218,7 +205,7 @@ fn codex(context: &Context) -> Way {
 
 fn gemini(context: &Context) -> Way {
     Way {
-        installed: server_in(&home().join(".gemini/settings.json")),
+        installed: server_in(&folder("", ".gemini/settings.json")),
         add: vec![context.with_server(&["gemini", "mcp", "add", "--scope", "user", "--trust", "todo-write"])],
         remove: vec![words(&["gemini", "mcp", "remove", "--scope", "user", "todo-write"])],
         rest: vec![
@@ -231,7 +218,7 @@ fn gemini(context: &Context) -> Way {
 }
 
 fn opencode(context: &Context) -> Way {
-    let file = folder_or("XDG_CONFIG_HOME", ".config").join("opencode/plugin/todo-write.js");
+    let file = folder("XDG_CONFIG_HOME", ".config").join("opencode/plugin/todo-write.js");
     let socket = context.server.get(2).cloned().unwrap_or_default();
     Way {
         installed: opencode::Plugin::is_ours(&file).then(|| context.server[0].clone()),
@@ -246,7 +233,7 @@ fn opencode(context: &Context) -> Way {
 
 fn copilot(context: &Context) -> Way {
     Way {
-        installed: server_in(&folder_or("COPILOT_HOME", ".copilot").join("mcp-config.json")),
+        installed: server_in(&folder("COPILOT_HOME", ".copilot").join("mcp-config.json")),
         add: vec![context.with_server(&["copilot", "mcp", "add", "todo-write", "--"])],
         remove: vec![words(&["copilot", "mcp", "remove", "todo-write"])],
         rest: vec![

@@ -522,7 +522,7 @@ fn a_change_of_files_is_asked_with_its_diff() {
     assert_eq!(
         input["tool_input"],
         json!({"file_path": "/garden/a.txt, /garden/new.txt, /garden/b", "diff": "--- /garden/a.txt\n+++ /garden/a.txt
-@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n--- /dev/null\n+++ /garden/new.txt\n@@ -0,0 +1,1 @@\n+hello\n--- /garden/b\n+++ /etc/b\n@@ -1 +1 @@\n-b\n+c\n"})
+@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n--- /dev/null\n+++ /garden/new.txt\n@@ -0,0 +1 @@\n+hello\n--- /garden/b\n+++ /etc/b\n@@ -1 +1 @@\n-b\n+c\n"})
     );
     let files = ["/garden/a.txt", "/garden/new.txt", "/garden/b", "/etc/b"];
     assert_eq!(input["permission_suggestions"], json!([{"type": "codexFiles", "files": files}]));

@@ -43,7 +43,7 @@ fn this_program_serves_as_a_machine() {
     };
     let admit = |_: &str, name: &str| match name {
         "a stranger" => Err("it serves another Emacs".to_owned()),
-        _ => Ok(None),
+        _ => Ok(()),
     };
     let end = serve::serve(local, std::io::stdin(), std::io::stdout(), None, admit);
     std::process::exit(end.is_err().into());
@@ -368,7 +368,7 @@ fn a_machine_that_is_reached_in_another_way_has_no_process_of_the_first_one() {
 fn a_choice_waits_for_no_connection_that_ended() {
     let (there, mut here) = (There::new("build"), Here::new());
     let mut to = there.connection("");
-    let welcome = r#"echo todo-write-serve 2; echo '{"welcome":{"version":"0.0.0","note":null}}'"#;
+    let welcome = r#"echo todo-write-serve 2; echo '{"welcome":{"version":"0.0.0"}}'"#;
     to.command[2] = format!("{welcome}; cat >/dev/null");
     let choose = |here: &Here| {
         here.tell("build", Command::Choose(7, Vec::new()));
@@ -406,7 +406,7 @@ fn a_machine_that_hangs_is_lost_and_nothing_waits_for_it() {
 fn a_machine_that_takes_no_commands_is_lost_and_nobody_waits_for_it() {
     let (there, mut here) = (There::new("build"), Here::new());
     let mut to = there.connection("");
-    let welcome = r#"echo todo-write-serve 2; echo '{"welcome":{"version":"0.0.0","note":null}}'"#;
+    let welcome = r#"echo todo-write-serve 2; echo '{"welcome":{"version":"0.0.0"}}'"#;
     to.command[2] = format!("{welcome}; exec tail -f /dev/null");
     here.hub.obey(Command::Connect(Box::new(to)));
     here.connected("build");
@@ -482,7 +482,7 @@ fn a_question_of_codex_there_is_answered_here() {
 fn forge(here: &mut Here, there: &There, reports: impl FnOnce(u64) -> Vec<Value>) -> u64 {
     let file = there.home.path().join("forged");
     let mut to = there.connection("");
-    let welcome = json!({"welcome": {"version": "6", "note": null}});
+    let welcome = json!({"welcome": {"version": "6"}});
     to.command[2] = format!(
         "echo todo-write-serve 2; echo '{welcome}'; while read line; do case $line in *follow*) \
          while ! [ -e {file} ]; do sleep 0.01; done; cat {file};; esac; done",
@@ -588,7 +588,7 @@ fn a_machine_that_passes_a_bound_is_disconnected_with_the_reason() {
         json!({"hub": {"processes": {"home": home, "machine": null, "live": [], "killed": []}}})
     };
     let cases: Vec<(Vec<Value>, &str)> = vec![
-        (vec![json!({"welcome": {"version": "6", "note": null}})], "it began twice"),
+        (vec![json!({"welcome": {"version": "6"}})], "it began twice"),
         ((0..201).map(hello).collect(), "more than 200 programs"),
         (programs().chain(questions(1, 201)).collect(), "would not take"),
         // A second greeting leaves the first one's calls open.

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tungstenite::protocol::{Role, WebSocketConfig};
 use tungstenite::{Error, HandshakeError, Message, WebSocket, client::client_with_config};
 
-use crate::hub::bounds::WAIT;
+use crate::bounds::WAIT;
 use crate::hub::door::place::{connection, is_private_folder, is_private_socket};
 
 /// The daemon's socket below the folder of Codex.

@@ -7,6 +7,7 @@
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use todo_write::text::lines::compare;
 use todo_write::wire::socket::{Behavior, Decision};
 
 /// Maximum size in bytes of what a question shows.
@@ -89,8 +90,8 @@ impl Question {
             }
             files.push(path);
             diffs += &match change["kind"]["type"].as_str()? {
-                "add" => format!("--- /dev/null\n+++ {path}\n{}", whole('+', diff)),
-                "delete" => format!("--- {path}\n+++ /dev/null\n{}", whole('-', diff)),
+                "add" => format!("--- /dev/null\n+++ {path}\n{}", compare("", diff).hunks),
+                "delete" => format!("--- {path}\n+++ /dev/null\n{}", compare(diff, "").hunks),
                 "update" => format!("--- {path}\n+++ {new}\n{}\n", diff.strip_suffix('\n').unwrap_or(diff)),
                 _ => return None,
             };
@@ -205,17 +206,4 @@ fn always_of(decision: &Value) -> Option<(Value, Value)> {
 fn line(name: &Value) -> Option<&str> {
     let is_odd = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
     name.as_str().filter(|name| !name.is_empty() && !name.contains(is_odd))
-}
-
-/// A whole text as a hunk.
-fn whole(sign: char, text: &str) -> String {
-    if text.is_empty() {
-        return String::new();
-    }
-    let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
-    let count = lines.len();
-    let header =
-        if sign == '+' { format!("@@ -0,0 +1,{count} @@\n") } else { format!("@@ -1,{count} +0,0 @@\n") };
-    let end = if text.ends_with('\n') { "" } else { "\\ No newline at end of file\n" };
-    header + &lines.iter().map(|line| format!("{sign}{line}\n")).collect::<String>() + end
 }

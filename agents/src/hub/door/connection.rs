@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::thread;
 
 use super::peers::{ConnectionId, Peers};
-use crate::hub::bounds::WAIT;
-use crate::hub::lines::{Line, Lines, Outbox};
+use crate::bounds::WAIT;
+use crate::lines::{Line, Lines, Outbox};
 use todo_write::wire::socket::{self as protocol, LARGEST, Message, Refused, Reply};
 
 /// Serves a program that has connected.

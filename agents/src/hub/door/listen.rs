@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::connection;
 use super::peers::{Peers, State};
 use super::place::{Entered, enter};
-use crate::hub::bounds::WAIT;
+use crate::bounds::WAIT;
 
 /// How long nothing is accepted after the system refused to.
 const PAUSE: Duration = Duration::from_millis(100);

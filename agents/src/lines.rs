@@ -8,9 +8,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use serde::Serialize;
 
-use super::bounds::IN_FLIGHT;
+use crate::bounds::IN_FLIGHT;
 
-/// The number of bytes that are read at once.
+/// The number of bytes of a stream that are read at once.
 const CHUNK: usize = 64 * 1024;
 
 /// A line of a stream.
@@ -22,33 +22,100 @@ pub enum Line {
     TooLong,
 }
 
-/// The lines of a stream, none of which takes more memory than the bound.
+/// Cuts bytes into lines, none of which takes more memory than the bound.
 #[derive(Debug)]
-pub struct Lines<R> {
-    from: R,
+pub(crate) struct Framer {
     most: usize,
     /// What was read. The next line begins at `start`, and no line feed is before `searched`.
     bytes: Vec<u8>,
     start: usize,
     searched: usize,
-    /// Whether the rest of a line that is too long is skipped.
-    is_skipping: bool,
+    /// Whether the rest of a line is skipped.
+    pub(crate) is_skipping: bool,
 }
 
-impl<R: Read> Lines<R> {
-    /// The lines of `from` with at most `most` bytes each.
-    pub fn new(from: R, most: usize) -> Lines<R> {
-        Lines { from, most, bytes: Vec::new(), start: 0, searched: 0, is_skipping: false }
-    }
-
-    /// Bounds the lines from now on.
-    pub(crate) fn set_most(&mut self, most: usize) {
-        self.most = most;
+impl Framer {
+    /// Cuts lines of at most `most` bytes each.
+    pub(crate) fn new(most: usize) -> Framer {
+        Framer { most, bytes: Vec::new(), start: 0, searched: 0, is_skipping: false }
     }
 
     /// What was read of a line whose end has not come. At the end of the stream, that is no line.
     pub(crate) fn incomplete(&self) -> &[u8] {
         &self.bytes[self.start..]
+    }
+
+    /// The next line in what was read; `None` if its end has not come.
+    pub(crate) fn next_line(&mut self) -> Option<Line> {
+        while let Some(end) = memchr::memchr(b'\n', &self.bytes[self.searched..]) {
+            let line = self.start..self.searched + end;
+            (self.start, self.searched) = (line.end + 1, line.end + 1);
+            if std::mem::take(&mut self.is_skipping) {
+                continue;
+            }
+            let is_short = line.len() <= self.most;
+            return Some(if is_short { Line::Whole(self.bytes[line].to_vec()) } else { Line::TooLong });
+        }
+        self.bytes.drain(..self.start);
+        self.start = 0;
+        let was_skipping = self.is_skipping;
+        self.is_skipping |= self.bytes.len() > self.most;
+        if self.is_skipping {
+            self.bytes.clear();
+        }
+        self.searched = self.bytes.len();
+        (self.is_skipping && !was_skipping).then_some(Line::TooLong)
+    }
+
+    /// Reads at most `chunk` bytes; returns their number, 0 at the end.
+    ///
+    /// # Errors
+    /// An error of the stream.
+    pub(crate) fn read(&mut self, from: &mut impl Read, chunk: usize) -> io::Result<usize> {
+        let length = self.bytes.len();
+        self.bytes.resize(length + chunk, 0);
+        let read = loop {
+            match from.read(&mut self.bytes[length..]) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                other => break other,
+            }
+        };
+        self.bytes.truncate(length + read.as_ref().map_or(0, |count| *count));
+        read
+    }
+
+    /// The last bytes that were read, at most so many.
+    pub(crate) fn last(&self, count: usize) -> &[u8] {
+        &self.bytes[self.bytes.len().saturating_sub(count)..]
+    }
+
+    /// Gives back the memory that a line does not need until the rest of it comes.
+    pub(crate) fn shrink(&mut self) {
+        self.bytes.shrink_to_fit();
+    }
+}
+
+/// The lines of a stream.
+#[derive(Debug)]
+pub struct Lines<R> {
+    from: R,
+    framer: Framer,
+}
+
+impl<R: Read> Lines<R> {
+    /// The lines of `from` with at most `most` bytes each.
+    pub fn new(from: R, most: usize) -> Lines<R> {
+        Lines { from, framer: Framer::new(most) }
+    }
+
+    /// Bounds the lines from now on.
+    pub(crate) fn set_most(&mut self, most: usize) {
+        self.framer.most = most;
+    }
+
+    /// What was read of a line whose end has not come. At the end of the stream, that is no line.
+    pub(crate) fn incomplete(&self) -> &[u8] {
+        self.framer.incomplete()
     }
 
     /// Waits for the next line; `None` at the end of the stream.
@@ -57,72 +124,38 @@ impl<R: Read> Lines<R> {
     /// An error of the stream. After [`ErrorKind::WouldBlock`] and [`ErrorKind::TimedOut`], the next call goes on.
     pub fn next_line(&mut self) -> io::Result<Option<Line>> {
         loop {
-            if let Some(end) = memchr::memchr(b'\n', &self.bytes[self.searched..]) {
-                let line = self.start..self.searched + end;
-                (self.start, self.searched) = (line.end + 1, line.end + 1);
-                if std::mem::take(&mut self.is_skipping) {
-                    continue;
-                }
-                let is_short = line.len() <= self.most;
-                return Ok(Some(if is_short {
-                    Line::Whole(self.bytes[line].to_vec())
-                } else {
-                    Line::TooLong
-                }));
+            if let Some(line) = self.framer.next_line() {
+                return Ok(Some(line));
             }
-            self.bytes.drain(..self.start);
-            self.start = 0;
-            if self.is_skipping || self.bytes.len() > self.most {
-                self.bytes.clear();
-                self.searched = 0;
-                if !std::mem::replace(&mut self.is_skipping, true) {
-                    return Ok(Some(Line::TooLong));
-                }
-            }
-            self.searched = self.bytes.len();
-            if !self.read()? {
+            if self.framer.read(&mut self.from, CHUNK)? == 0 {
                 return Ok(None);
             }
         }
-    }
-
-    /// Reads some bytes; returns false at the end.
-    fn read(&mut self) -> io::Result<bool> {
-        let length = self.bytes.len();
-        self.bytes.resize(length + CHUNK, 0);
-        let read = loop {
-            match self.from.read(&mut self.bytes[length..]) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                other => break other,
-            }
-        };
-        self.bytes.truncate(length + read.as_ref().map_or(0, |count| *count));
-        read.map(|count| count > 0)
     }
 }
 
 /// Lines for a peer, which a thread writes.
 #[derive(Debug)]
-pub(super) struct Outbox {
+pub(crate) struct Outbox {
     lines: Sender<Vec<u8>>,
     unsent: Arc<AtomicUsize>,
 }
 
 /// The end of an [`Outbox`] that writes.
 #[derive(Debug)]
-pub(super) struct Unsent {
+pub(crate) struct Unsent {
     lines: Receiver<Vec<u8>>,
     unsent: Arc<AtomicUsize>,
 }
 
 impl Outbox {
-    pub(super) fn new() -> (Outbox, Unsent) {
+    pub(crate) fn new() -> (Outbox, Unsent) {
         let ((sender, lines), unsent) = (channel(), Arc::default());
         (Outbox { lines: sender, unsent: Arc::clone(&unsent) }, Unsent { lines, unsent })
     }
 
     /// Adds a line without waiting; returns false if the peer does not take the earlier ones.
-    pub(super) fn send(&self, line: Vec<u8>) -> bool {
+    pub(crate) fn send(&self, line: Vec<u8>) -> bool {
         if self.unsent.fetch_add(line.len(), Ordering::Relaxed) > IN_FLIGHT {
             return false;
         }
@@ -134,7 +167,7 @@ impl Outbox {
 
 impl Unsent {
     /// Writes lines until there will be no more, or the peer does not take one.
-    pub(super) fn write(self, mut to: impl Write) {
+    pub(crate) fn write(self, mut to: impl Write) {
         for line in self.lines {
             if to.write_all(&line).is_err() {
                 return;
@@ -145,7 +178,7 @@ impl Unsent {
 }
 
 /// The number of bytes of a line for `value`.
-pub(super) fn size(value: &impl Serialize) -> usize {
+pub(crate) fn size(value: &impl Serialize) -> usize {
     struct Count(usize);
     impl Write for Count {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
