@@ -42,15 +42,14 @@ nesting, from 1."
          (indent (* 4 depth)))
     (dolist (key keys)
       (let* ((summary (todo-write-summary key))
-             (state (plist-get summary :state)))
+             (state (plist-get summary :state))
+             (name (todo-write-text-plain (todo-write-plan-name key (plist-get summary :title)))))
         (insert (todo-write-row-button
-                 (todo-write-row-fit
+                 (todo-write-row-line
                   (concat (make-string indent ?\s)
                           (propertize (todo-write-text-shape 'child) 'face 'todo-write-detail)
-                          " "
-                          (propertize (todo-write-text-plain
-                                       (todo-write-plan-name key (plist-get summary :title)))
-                                      'face 'todo-write-child))
+                          " ")
+                  (propertize name 'face 'todo-write-child)
                   (propertize (todo-write-row-progress summary)
                               'face (todo-write-row-progress-face state))
                   (todo-write-row-near-width width))

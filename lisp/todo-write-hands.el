@@ -79,32 +79,27 @@ For `todo-write-events-functions'."
      (cl-shiftf todo-write-hands--changed nil))))
 
 (defun todo-write-hands--look-at (thread)
-  "Look at what the agent of THREAD changed since the last time."
+  "Say if the agent of THREAD changed files since the last time that you are editing."
   ;; What is older is no news, as while an old session is read.
   (let ((seen (gethash thread todo-write-hands--seen (- (todo-write-core-now) 60000))))
-    (cl-flet ((new (limit)
-                (seq-filter (lambda (call) (> (plist-get call :timestamp) seen))
-                            (todo-write-observations thread :type "TOOL_EXECUTION" :limit limit))))
-      (when (new 1)
-        (dolist (call (new 20))
-          (puthash thread (plist-get call :timestamp) todo-write-hands--seen)
-          (seq-doseq (file (plist-get (plist-get call :metadata) :files))
-            (todo-write-hands--note thread (plist-get file :path))))))))
-
-(defun todo-write-hands--note (thread path)
-  "Say that the agent of THREAD changed PATH if you are editing that file."
-  (when-let* (((stringp path))
-              (buffer (todo-write-hands--buffer thread path))
-              (clash (cons path buffer))
-              ((not (equal clash (cdr (assoc thread todo-write-hands--clashes))))))
-    (setf (alist-get thread todo-write-hands--clashes nil nil #'equal) clash)
-    (let ((title (plist-get (todo-write-summary thread) :title))
-          (agent (plist-get (todo-write-about thread) :agent)))
-      (message "%s%s %s"
-               (if agent (todo-write-text-line (todo-write-agent-program-label agent) 20) "The agent")
-               (if title (format " (%s)" (todo-write-text-line title 30)) "")
-               (todo-write-hands-note thread)))
-    (todo-write-hands--tell thread)))
+    (seq-doseq (call (todo-write-observations thread :type "TOOL_EXECUTION" :limit 20))
+      (when (> (plist-get call :timestamp) seen)
+        (puthash thread (plist-get call :timestamp) todo-write-hands--seen)
+        (seq-doseq (file (plist-get (plist-get call :metadata) :files))
+          (when-let* ((path (plist-get file :path))
+                      (buffer (todo-write-hands--buffer thread path))
+                      (clash (cons path buffer))
+                      ((not (equal clash (cdr (assoc thread todo-write-hands--clashes))))))
+            (setf (alist-get thread todo-write-hands--clashes nil nil #'equal) clash)
+            (let ((title (plist-get (todo-write-summary thread) :title))
+                  (agent (plist-get (todo-write-about thread) :agent)))
+              (message "%s%s %s"
+                       (if agent
+                           (todo-write-text-line (todo-write-agent-program-label agent) 20)
+                         "The agent")
+                       (if title (format " (%s)" (todo-write-text-line title 30)) "")
+                       (todo-write-hands-note thread)))
+            (todo-write-hands--tell thread)))))))
 
 (defun todo-write-hands--tell (thread)
   "Tell that the note of THREAD changed."
@@ -113,10 +108,10 @@ For `todo-write-events-functions'."
 
 (defun todo-write-hands--on-save ()
   "Forget what agents did to the file of the current buffer, which was saved."
-  (dolist (thread (cl-loop for (thread _ . buffer) in todo-write-hands--clashes
-                           when (eq buffer (current-buffer)) collect thread))
-    (setq todo-write-hands--clashes (assoc-delete-all thread todo-write-hands--clashes))
-    (todo-write-hands--tell thread)))
+  (pcase-dolist (`(,thread ,_ . ,buffer) todo-write-hands--clashes)
+    (when (eq buffer (current-buffer))
+      (setq todo-write-hands--clashes (assoc-delete-all thread todo-write-hands--clashes))
+      (todo-write-hands--tell thread))))
 
 (defun todo-write-hands-note (thread)
   "Return which file THREAD's agent changed while you are editing it, or nil."

@@ -7,7 +7,7 @@
 
 ;; `T' in a plan, or `M-x todo-write-timeline', shows a row for each task that has
 ;; started, those of earlier lists too, with a bar for each interval in which it was
-;; in progress.  Long waits are folded.
+;; in progress.  Long waits are left out.
 
 ;;; Code:
 
@@ -96,37 +96,22 @@ SPAN is the time span of all rows."
                  do (aset bar cell full))))
     (mapconcat #'identity bar "")))
 
-(defun todo-write-timeline--insert-row (row span label columns)
-  "Insert ROW with its text in LABEL and its bar in COLUMNS columns.
-SPAN is the time span of all rows."
-  (let* ((item (plist-get row :item))
-         (kind (plist-get row :kind))
-         (text (todo-write-text-plain (plist-get item :content)))
-         (start (point)))
-    (insert (todo-write-row-fit
-             (concat (todo-write-row-fit
-                      (concat " "
-                              (propertize (todo-write-text-shape kind)
-                                          'face (todo-write-row-shape-face kind))
-                              " " (propertize text 'face (todo-write-row-face kind)))
-                      " " label)
-                     " " (todo-write-timeline--bar row span columns))
-             (propertize (todo-write-text-time (plist-get row :spent)) 'face 'todo-write-time)
-             (+ label columns 12))
-            "\n")
-    (todo-write-row-make-button
-     start (point) 'todo-write-button
-     (todo-write-text-help (concat text "\nRET, mouse-1: go to the task"))
-     'todo-write-id (plist-get item :id))))
+(defun todo-write-timeline--scale (span waits columns)
+  "Return when SPAN begins and ends, and its WAITS, in COLUMNS columns."
+  (let* ((left (todo-write-text-clock (car span)))
+         (right (todo-write-text-clock (cdr span) (car span)))
+         (left-out (apply #'+ (mapcar (lambda (wait) (- (cdr wait) (car wait))) waits)))
+         (note (if waits
+                   (format "  %s of %s left out" (todo-write-text-count (length waits) "pause")
+                           (todo-write-text-time left-out))
+                 "")))
+    (todo-write-row-fit (concat left note) right (max columns (+ 1 (length left) (length right))))))
 
-(define-derived-mode todo-write-timeline-mode special-mode "Plan timeline"
+(define-derived-mode todo-write-timeline-mode tabulated-list-mode "Plan timeline"
   "Major mode of the buffer that shows which task was in progress when."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page-set-up #'todo-write-timeline--draw))
-
-(define-key todo-write-timeline-mode-map "n" #'next-line)
-(define-key todo-write-timeline-mode-map "p" #'previous-line)
+  (todo-write-page-set-up-table #'todo-write-timeline--table))
 
 (todo-write-menu-define 'todo-write-timeline-mode todo-write-timeline-mode-map "Timeline"
   `(("Task"
@@ -135,50 +120,40 @@ SPAN is the time span of all rows."
      ("g" "Refresh" revert-buffer))
     . ,todo-write-menu-common))
 
-(defun todo-write-timeline--draw (&rest _)
-  "Draw the timeline."
-  (todo-write-page-drawn)
+(defun todo-write-timeline--table ()
+  "Return the timeline, as for `todo-write-page-set-up-table'."
   (let* ((rows (todo-write-timeline--rows todo-write-view-thread))
+         (waits (todo-write-timeline--waits rows))
+         (folded (todo-write-timeline--folded rows waits))
+         (texts (mapcar (lambda (row)
+                          (todo-write-text-plain (plist-get (plist-get row :item) :content)))
+                        rows))
          (width (max 40 todo-write-page-width))
          (label (max 12 (min (/ width 3)
-                             (+ 4 (apply #'max 0
-                                         (mapcar (lambda (row)
-                                                   (todo-write-text-width
-                                                    (todo-write-text-plain
-                                                     (plist-get (plist-get row :item) :content))))
-                                                 rows))))))
+                             (+ 2 (apply #'max 0 (mapcar #'todo-write-text-width texts))))))
          (columns (max 10 (- width label 12))))
-    (todo-write-page-with-new-text
-      (let ((summary (todo-write-summary todo-write-view-thread)))
-        (todo-write-row-insert-header summary todo-write-page-width
-                                      (plist-get summary :reason)))
-      (insert "\n")
-      (if (null rows)
-          (insert (propertize " No task has started yet.\n" 'face 'todo-write-detail))
-        (let* ((waits (todo-write-timeline--waits rows))
-               (folded (todo-write-timeline--folded rows waits))
-               (span (todo-write-timeline--span folded)))
-          (todo-write-timeline--insert-scale
-           (todo-write-timeline--span rows) waits label columns)
-          (dolist (row folded)
-            (todo-write-timeline--insert-row row span label columns)))))))
-
-(defun todo-write-timeline--insert-scale (span waits label columns)
-  "Insert the line above the bars: when SPAN begins and ends, and its WAITS.
-LABEL and COLUMNS are the columns before and of the bars."
-  (let* ((left (todo-write-text-clock (car span)))
-         (right (todo-write-text-clock (cdr span) (car span)))
-         (folded (apply #'+ (mapcar (lambda (wait) (- (cdr wait) (car wait))) waits)))
-         (note (if waits
-                   (format "  %s folded, %s" (todo-write-text-count (length waits) "wait")
-                           (todo-write-text-time folded))
-                 ""))
-         (room (- columns (length left) (length right) 1)))
-    (insert (propertize
-             (concat (make-string (1+ label) ?\s) left
-                     (string-pad (todo-write-text-truncate note (max 0 room)) (max 1 (1+ room)))
-                     right "\n")
-             'face 'todo-write-time))))
+    (if (null rows)
+        (list '(("Task" 0)) nil nil
+              (propertize " No task has started yet.\n" 'face 'todo-write-detail))
+      (list `(("Task" ,label)
+              (,(todo-write-timeline--scale (todo-write-timeline--span rows) waits columns)
+               ,columns)
+              ("Time" 8 nil :right-align t))
+            (cl-loop with span = (todo-write-timeline--span folded)
+                     for row in folded
+                     for text in texts
+                     for kind = (plist-get row :kind)
+                     collect
+                     (list (plist-get (plist-get row :item) :id)
+                           (vector (concat (propertize (todo-write-text-shape kind)
+                                                       'face (todo-write-row-shape-face kind))
+                                           " "
+                                           (propertize (todo-write-text-truncate text (- label 2))
+                                                       'face (todo-write-row-face kind)
+                                                       'help-echo (todo-write-text-help text)))
+                                   (todo-write-timeline--bar row span columns)
+                                   (propertize (todo-write-text-time (plist-get row :spent))
+                                               'face 'todo-write-time))))))))
 
 ;;;###autoload
 (defun todo-write-timeline (&optional thread)
@@ -189,14 +164,13 @@ such.  Signal a `user-error' if there is no thread."
   (interactive)
   (prog1 (todo-write-page-pop-to "*todo-write-timeline*" 'todo-write-timeline-mode
                                  (or thread (todo-write-here-thread)))
-    (todo-write-timeline--draw)
-    (goto-char (point-min))
-    (forward-line 2)))
+    (funcall todo-write-events-draw)
+    (goto-char (point-min))))
 
 (defun todo-write-timeline-goto ()
   "Go to the task at point in its plan."
   (interactive nil todo-write-timeline-mode)
-  (let ((id (or (get-text-property (point) 'todo-write-id) (user-error "No task here"))))
+  (let ((id (todo-write-page-id-here "task")))
     (with-current-buffer (todo-write-show todo-write-view-thread t)
       (or (todo-write-view-move-goto-any id)
           (todo-write-history-open-of todo-write-view-thread id)))))

@@ -67,53 +67,48 @@ non-nil means only those of the newest so many tasks and lists."
          (headings (reverse (cdr (todo-write-turns-headings thread (max 0 (- count number -1))))))
          (turn (car headings))
          (next (cadr headings))
-         (within (lambda (time)
-                   (and (or (= number 1) (<= (plist-get turn :began) time))
-                        (or (null next) (< time (plist-get next :began))))))
-         (ids (plist-get turn :items)))
+         (ids (plist-get turn :items))
+         events)
+    (cl-flet ((within-p (revision)
+                (let ((time (plist-get revision :timestamp)))
+                  (and (or (= number 1) (<= (plist-get turn :began) time))
+                       (or (null next) (< time (plist-get next :began))))))
+              (add (item kind revision)
+                (push (todo-write-turns--make-event :item item :kind kind :revision revision)
+                      events)))
+      (dolist (id (if newest (last ids newest) ids))
+        (pcase-dolist (`(,revision . ,changes) (todo-write-item-changes thread id))
+          (when (within-p revision)
+            (seq-doseq (change changes)
+              (let* ((item (plist-get change :item))
+                     (previous (plist-get change :previousItem))
+                     (status (plist-get item :status)))
+                (cond ((and previous (null item)
+                            (not (equal (plist-get previous :status) "completed")))
+                       (add previous 'removed revision))
+                      ((and item (not (equal status (plist-get previous :status)))
+                            (not (equal status "pending")))
+                       (add item (intern status) revision))))))))
+      ;; Unfinished tasks without an event of their own, whose list another one replaced.
+      (let* ((lists (todo-write-plan-earlier-lists thread))
+             (revisions (and lists (todo-write-revisions thread)))
+             (replaced
+              (cl-loop for list in lists
+                       ;; Their numbers have no gaps.
+                       for revision = (nth (- (1+ (cdr list))
+                                              (plist-get (car revisions) :revision))
+                                           revisions)
+                       when (and revision (within-p revision))
+                       collect (cons revision list))))
+        (pcase-dolist (`(,revision . ,list) (if newest (last replaced newest) replaced))
+          (dolist (item (append (todo-write-plan-earlier-items thread list) nil))
+            (unless (or (equal (plist-get item :status) "completed")
+                        (member (plist-get item :id) ids))
+              (add item 'removed revision))))))
     ;; A millisecond may have several lists.
-    (cl-sort (append (cl-loop
-                      for id in (if newest (last ids newest) ids)
-                      nconc (cl-loop
-                             for (revision . changes) in (todo-write-item-changes thread id)
-                             when (funcall within (plist-get revision :timestamp))
-                             nconc (cl-loop for change in (append changes nil)
-                                            for event = (todo-write-turns--event change revision)
-                                            when event collect event)))
-                     (todo-write-turns--replaced thread ids within newest))
-             #'< :key (lambda (event)
-                        (plist-get (todo-write-turns-event-revision event) :revision)))))
-
-(defun todo-write-turns--event (change revision)
-  "Return what CHANGE of REVISION did to a task, or nil if nothing to show."
-  (let* ((item (plist-get change :item))
-         (previous (plist-get change :previousItem))
-         (status (plist-get item :status)))
-    (cond ((and previous (null item) (not (equal (plist-get previous :status) "completed")))
-           (todo-write-turns--make-event :item previous :kind 'removed :revision revision))
-          ((and item (not (equal status (plist-get previous :status)))
-                (not (equal status "pending")))
-           (todo-write-turns--make-event :item item :kind (intern status) :revision revision)))))
-
-(defun todo-write-turns--replaced (thread ids within newest)
-  "Return events for unfinished tasks whose list another one replaced.
-IDS are those of THREAD that have events of their own.  WITHIN says which
-times count.  NEWEST is as in `todo-write-turns-events'."
-  (when-let* ((lists (todo-write-plan-earlier-lists thread)))
-    (let ((revisions (todo-write-revisions thread))
-          replaced)
-      (dolist (list lists)
-        (while (and revisions (<= (plist-get (car revisions) :revision) (cdr list)))
-          (setq revisions (cdr revisions)))
-        (when (and revisions (funcall within (plist-get (car revisions) :timestamp)))
-          (push (cons (car revisions) list) replaced)))
-      (cl-loop
-       for (revision . list) in (nreverse (if newest (seq-take replaced newest) replaced))
-       append (cl-loop for item in (append (todo-write-plan-earlier-items thread list) nil)
-                       unless (or (equal (plist-get item :status) "completed")
-                                  (member (plist-get item :id) ids))
-                       collect (todo-write-turns--make-event :item item :kind 'removed
-                                                             :revision revision))))))
+    (cl-sort (nreverse events) #'<
+             :key (lambda (event)
+                    (plist-get (todo-write-turns-event-revision event) :revision)))))
 
 (provide 'todo-write-turns)
 ;;; todo-write-turns.el ends here
