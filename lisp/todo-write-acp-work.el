@@ -138,7 +138,8 @@ The agent need not repeat what it has told of the call; CALLS is as in
                         (todo-write-json-get raw "formatted_output")
                         (todo-write-json-get raw "output")
                         (todo-write-json-get raw "stdout")))
-        (string-join (delq nil (mapcar #'todo-write-acp-work-text
+        (string-join (delq nil (mapcar (lambda (part)
+                                         (todo-write-json-filled part "content" "text"))
                                        (append (todo-write-json-get call "content") nil)))
                      "\n"))))
 
@@ -184,10 +185,6 @@ protocol are parts of files, which the agent may show with other tabs."
                       (list (todo-write-core-plain to)) (list all))
                ('too-large (list (list :path path :oldText from :newText to :inexact t)))
                ((and new (pred identity)) (list (list :path path :oldText old :newText new)))))))))
-
-(defun todo-write-acp-work-text (part)
-  "Return the text of PART of a content, or nil."
-  (todo-write-json-filled part "content" "text"))
 
 (provide 'todo-write-acp-work)
 ;;; todo-write-acp-work.el ends here

@@ -165,9 +165,8 @@ new one.  PROPERTY with VALUE completes the todo that has TEXT."
   (agent nil :documentation "Name of its agent.")
   (host nil :documentation "Name of the host that can resume its sessions, or nil.")
   (buffer nil :documentation "Buffer of its session, or nil after disconnecting.")
-  (process nil :documentation "Its process whose end is watched, or nil.")
   (turns nil :documentation "Thread keys of the running turns, one for each prompt.")
-  (asked nil :documentation "Open permission requests, a list of (ID . THREAD).")
+  (name (symbol-name (gensym "acp-")) :documentation "Beginning of the ids of its requests.")
   (answered nil :documentation "Ids of requests that were answered before they were seen.")
   (work (make-hash-table :test #'equal)
         :documentation "What is known of the tool calls of turns, by thread and by id."))
@@ -229,12 +228,11 @@ open.  Call this after CLIENT has its own subscriptions.
 Its plans stay and are paused for REASON, a string."
   (when-let* ((link (todo-write-acp--link client)))
     (todo-write-acp--end-turns link (or reason "disconnected"))
-    (pcase-dolist (`(,id . ,thread) (todo-write-acp--link-asked link))
-      (todo-write-withdraw thread (todo-write-acp--request-id id)))
-    (setf (todo-write-acp--link-asked link) nil)
-    (when-let* ((process (todo-write-acp--link-process link)))
-      (remove-function (process-sentinel process) 'todo-write-acp)
-      (setf (todo-write-acp--link-process link) nil))
+    (dolist (request (todo-write-requests))
+      (when (string-prefix-p (todo-write-acp--request-id link "") (plist-get request :id))
+        (todo-write-withdraw (plist-get request :thread) (plist-get request :id))))
+    (when-let* ((process (todo-write-acp--process client)))
+      (remove-function (process-sentinel process) 'todo-write-acp))
     (when (buffer-live-p (todo-write-acp--link-buffer link))
       (with-current-buffer (todo-write-acp--link-buffer link)
         (remove-hook 'kill-buffer-hook #'todo-write-acp--buffer-killed t)
@@ -248,11 +246,16 @@ Its plans stay and are paused for REASON, a string."
                         '(ok "ACP: acp.el is installed; todo-write-acp-connect connects a client")
                       '(absent "acp.el for ACP"))))
   :pid (lambda (thread)
-         (cl-loop for link being the hash-values of todo-write-acp--links
-                  for process = (todo-write-acp--link-process link)
+         (cl-loop for client being the hash-keys of todo-write-acp--links using (hash-values link)
+                  for process = (todo-write-acp--process client)
                   when (and (process-live-p process)
                             (member thread (todo-write-acp--link-turns link)))
                   return (process-id process))))
+
+(defun todo-write-acp--process (client)
+  "Return the process of CLIENT, or nil if it has none yet."
+  (let ((process (todo-write-json-get client "process")))
+    (and (processp process) process)))
 
 (defvar todo-write-acp-send-functions nil
   "Functions called with a client and a request that it is about to send.
@@ -280,18 +283,18 @@ A host whose clients are its own connects them here.")
     (and link (todo-write-acp--link-buffer link) link)))
 
 (defun todo-write-acp--key (link session)
-  "Return the key of the thread of LINK's session with the id SESSION.
-The adapters of Claude Code and Codex use the ids of their transcripts."
+  "Return the key of the thread of LINK's SESSION, an id.
+The adapters of Claude Code and Codex use the ids of their transcripts.  If
+SESSION is nil, the buffer's name stands for it."
   (let ((agent (todo-write-acp--link-agent link)))
     (format "%s:%s"
             (if (and agent (plist-get (todo-write-core-call todo-write-dyn--program agent) :resume))
                 agent "acp")
-            session)))
+            (or session (buffer-name (todo-write-acp--link-buffer link))))))
 
 (defun todo-write-acp--session (link params)
   "Return the key of the thread for the session in PARAMS, of a message to LINK."
-  (todo-write-acp--key link (or (todo-write-json-get params "sessionId")
-                                (buffer-name (todo-write-acp--link-buffer link)))))
+  (todo-write-acp--key link (todo-write-json-get params "sessionId")))
 
 (defun todo-write-acp--attach (link thread)
   "Make THREAD the thread that `todo-write-show' shows in the buffer of LINK."
@@ -342,9 +345,7 @@ are its callbacks."
           (todo-write-observe thread "INTENT"
                               (todo-write-core-plain (truncate-string-to-width text 8000))))))
     ;; acp.el before version 0.13 does not call back when the agent exits.
-    (when-let* ((process (todo-write-json-get client "process"))
-                ((processp process)))
-      (setf (todo-write-acp--link-process link) process)
+    (when-let* ((process (todo-write-acp--process client)))
       (add-function
        :before (process-sentinel process)
        (lambda (process _event)
@@ -399,8 +400,6 @@ a prompt can be sent before the response to the previous one."
     (setf (todo-write-acp--link-turns link)
           (cl-delete thread (todo-write-acp--link-turns link) :test #'equal :count 1))
     (unless (member thread (todo-write-acp--link-turns link))
-      (setf (todo-write-acp--link-asked link)
-            (cl-delete thread (todo-write-acp--link-asked link) :key #'cdr :test #'equal))
       (remhash thread (todo-write-acp--link-work link))
       (todo-write-core-for-host "ACP"
         (pcase-dolist (`(,child . ,_) (todo-write-children thread))
@@ -412,8 +411,7 @@ a prompt can be sent before the response to the previous one."
 (defun todo-write-acp--options (options draft)
   "Return OPTIONS of a permission request as those of a request.
 Non-nil DRAFT means that a message with a no can be the next prompt."
-  ;; One more than can be answered, so that the excess is seen.
-  (cl-loop for option across (and (vectorp options) (seq-take options 51))
+  (cl-loop for option across (and (vectorp options) options)
            for label = (todo-write-json-get option "name")
            for value = (todo-write-json-get option "optionId")
            for kind = (pcase (todo-write-json-get option "kind")
@@ -438,7 +436,6 @@ Requests for other things than a permission are ignored."
           ;; The client's own handler has answered it already.
           (setf (todo-write-acp--link-answered link)
                 (delete id (todo-write-acp--link-answered link)))
-        (push (cons id thread) (todo-write-acp--link-asked link))
         (let* ((call (todo-write-acp-work-asked (todo-write-acp--work link thread) params))
                (about (todo-write-core-call todo-write-dyn--request-of call nil))
                ;; The protocol has no message with a no.  The answer ends the turn.
@@ -446,7 +443,7 @@ Requests for other things than a permission are ignored."
                            (todo-write-host-ask #'todo-write-host-draft thread nil))))
           (todo-write-request
            thread
-           :id (todo-write-acp--request-id id)
+           :id (todo-write-acp--request-id link id)
            :kind (plist-get about :kind)
            :title (or (todo-write-json-filled call "title") "permission")
            :format (plist-get about :format)
@@ -466,28 +463,29 @@ LINK is that of CLIENT.  A host that shows a dialog of its own answers."
   (let ((buffer (todo-write-acp--link-buffer link)))
     (unless (buffer-live-p buffer)
       (signal 'todo-write-error '("Answer this in the agent's own buffer")))
-    (unless (todo-write-host-ask #'todo-write-host-answer buffer id option)
-      (acp-send-response
-       :client client
-       :response (acp-make-session-request-permission-response
-                  :request-id id :option-id option)))))
+    (or (todo-write-host-ask #'todo-write-host-answer buffer id option)
+        (acp-send-response
+         :client client
+         :response (acp-make-session-request-permission-response
+                    :request-id id :option-id option)))
+    ;; It was seen.
+    (setf (todo-write-acp--link-answered link) (delete id (todo-write-acp--link-answered link)))))
 
-(defun todo-write-acp--request-id (id)
-  "Return ID of a message as the id of a request."
-  (format "acp-%s" id))
+(defun todo-write-acp--request-id (link id)
+  "Return ID of a message to LINK as the id of a request."
+  (format "%s.%s" (todo-write-acp--link-name link) id))
 
 (cl-defun todo-write-acp--response-sent (&key client response &allow-other-keys)
   "Withdraw the request that RESPONSE of CLIENT answers."
-  (when-let* ((link (todo-write-acp--link client)))
-    (let* ((id (todo-write-json-get response "request-id"))
-           (asked (assoc id (todo-write-acp--link-asked link))))
-      (if (not asked)
-          (setf (todo-write-acp--link-answered link)
-                (seq-take (cons id (todo-write-acp--link-answered link)) 20))
-        (setf (todo-write-acp--link-asked link)
-              (delq asked (todo-write-acp--link-asked link)))
+  (when-let* ((link (todo-write-acp--link client))
+              (id (todo-write-json-get response "request-id")))
+    (if-let* ((own (todo-write-acp--request-id link id))
+              (request (seq-find (lambda (request) (equal own (plist-get request :id)))
+                                 (todo-write-requests))))
         (todo-write-core-for-host "ACP"
-          (todo-write-withdraw (cdr asked) (todo-write-acp--request-id id)))))))
+          (todo-write-withdraw (plist-get request :thread) own))
+      (setf (todo-write-acp--link-answered link)
+            (seq-take (cons id (todo-write-acp--link-answered link)) 20)))))
 
 (defun todo-write-acp--handle-notification (link notification)
   "Handle NOTIFICATION, a message to LINK.

@@ -38,17 +38,11 @@ The comment goes along with \"keep planning\", with the lines it is about."
 
 (defun todo-write-answer-plan--lines ()
   "Return the lines of the region, else that at point, or nil outside of the plan."
-  (let* ((region (use-region-p))
-         (start (save-excursion
-                  (goto-char (if region (region-beginning) (point)))
-                  (line-beginning-position)))
-         (end (save-excursion
-                (goto-char (if region (region-end) (point)))
-                (if (and region (bolp) (> (point) start)) (1- (point)) (line-end-position)))))
-    (when (and (not (text-property-not-all start end 'todo-write-answer-detail t))
-               (get-text-property start 'todo-write-answer-detail))
-      (let ((text (buffer-substring-no-properties
-                   start (min end (+ start 4000)))))
+  (pcase-let* ((`(,start . ,next) (todo-write-compose-lines))
+               (end (1- next)))
+    (when (and (get-text-property start 'todo-write-answer-detail)
+               (not (text-property-not-all start end 'todo-write-answer-detail t)))
+      (let ((text (buffer-substring-no-properties start (min end (+ start 4000)))))
         (and (not (string-blank-p text)) text)))))
 
 ;;; Editing

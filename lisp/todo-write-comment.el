@@ -25,16 +25,14 @@
 They are those of the region, of the hunk on its header, else the line at
 point, or the last one after that."
   (cond ((use-region-p)
-         (cons (save-excursion (goto-char (region-beginning)) (line-beginning-position))
-               (save-excursion (goto-char (region-end))
-                               (if (bolp) (point) (line-beginning-position 2)))))
+         (todo-write-compose-lines))
         ((save-excursion (forward-line 0) (looking-at "@@"))
          (save-excursion
            (forward-line 1)
            (cons (point) (progn (while (looking-at "[-+ \\]") (forward-line 1)) (point)))))
         ((and (eobp) (bolp))
          (cons (line-beginning-position 0) (point)))
-        (t (cons (line-beginning-position) (line-beginning-position 2)))))
+        (t (todo-write-compose-lines))))
 
 (defun todo-write-comment--line (position)
   "Return the number of the line at POSITION in the new file, or nil."

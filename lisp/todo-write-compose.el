@@ -53,6 +53,15 @@ on, and about something else keeps its buffer."
         header-line-format (string-replace
                             "%" "%%" (format " %s · C-c C-c sends it, C-c C-k cancels" what))))
 
+(defun todo-write-compose-lines ()
+  "Return where the lines of the region, else that at point, begin and end, a cons.
+The end is where the next line begins."
+  (if (use-region-p)
+      (cons (save-excursion (goto-char (region-beginning)) (line-beginning-position))
+            (save-excursion (goto-char (region-end))
+                            (if (bolp) (point) (line-beginning-position 2))))
+    (cons (line-beginning-position) (line-beginning-position 2))))
+
 (defun todo-write-compose-send ()
   "Send the text in this buffer."
   (interactive nil todo-write-compose-mode)

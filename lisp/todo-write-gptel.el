@@ -126,7 +126,8 @@ gptel is not loaded yet, do this when it is, and return nil.  Turning off
       (with-current-buffer buffer
         (setq gptel-tools (todo-write-gptel--other-tools gptel-tools)))))
   ;; gptel has no function that forgets a tool.
-  (setq gptel--known-tools (assoc-delete-all "todo-write" gptel--known-tools))
+  (when (proper-list-p (bound-and-true-p gptel--known-tools))
+    (setq gptel--known-tools (assoc-delete-all "todo-write" gptel--known-tools)))
   (remove-hook 'todo-write-events-functions #'todo-write-gptel--on-event)
   (dolist (chat (todo-write-gptel--chats))
     (with-current-buffer chat

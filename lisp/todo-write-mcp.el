@@ -57,8 +57,8 @@ Also the seconds that a program whose connection broke has to come back.")
                  (todo-write-mcp--note-activity program message)))
     ('bye (setf (todo-write-socket-program-ended program) 'bye)
           (if (plist-get message :killed)
-              (todo-write-mcp--end-program program "killed" 'killed)
-            (todo-write-mcp--end-program program "session ended" 'session-ended)))
+              (todo-write-mcp--end-program program "ended" "killed" 'killed)
+            (todo-write-mcp--end-program program "ended" "session ended" 'session-ended)))
     ('closed (when (todo-write-socket-program-sessions program)
                (todo-write-mcp--break program)))))
 
@@ -217,11 +217,10 @@ that resembles TASK, else below the item in progress."
       ;; The user may have resumed an old session, or it has no plan.
       (when (or (assoc thread (todo-write-socket-program-sessions program))
                 (todo-write-mcp--take-up program thread))
-        (let ((word (plist-get message :activity))
-              (reason (plist-get message :reason)))
-          (pcase word
-            ((or "suspended" "idle") (todo-write-mcp--report thread word))
-            ((or "working" "waiting" "failed")
+        (let ((reason (plist-get message :reason)))
+          (pcase (plist-get message :activity)
+            ((and word (or "suspended" "idle")) (todo-write-mcp--report thread word))
+            ((and word (or "working" "waiting" "failed"))
              (todo-write-mcp--report thread word (and reason (todo-write-text-line reason 200))))
             (_ (todo-write-mcp--report thread "unknown"))))
         (when-let* ((title (plist-get message :title)))
@@ -255,20 +254,19 @@ Forget it unless it is connected."
     (setq todo-write-socket-programs (delq program todo-write-socket-programs)))
   (cl-shiftf (todo-write-socket-program-sessions program) nil))
 
-(defun todo-write-mcp--end-program (program reason ending)
-  "End the sessions of PROGRAM for REASON, and forget it.
-ENDING is as for `todo-write-end-turn'."
+(defun todo-write-mcp--end-program (program word reason &optional ending)
+  "End the sessions of PROGRAM by WORD for REASON, and forget it.
+See `todo-write-mcp--end-sessions', also for ENDING."
   (todo-write-mcp--end-sessions (mapcar #'car (todo-write-mcp--forget-program program))
-                                "ended" reason ending))
+                                word reason ending))
 
 (defun todo-write-mcp--lose-program (program)
   "Pause the plans of PROGRAM, which has had no connection for a while.
 Its agents may work on; they go on with their plans when it is back."
-  (todo-write-mcp--end-sessions
-   (mapcar #'car (todo-write-mcp--forget-program program)) "lost"
-   (if-let* ((machine (todo-write-socket-program-remote program)))
-       (format "no connection to %s" machine)
-     "not connected for a minute")))
+  (let ((machine (todo-write-socket-program-remote program)))
+    (todo-write-mcp--end-program program "lost"
+                                 (if machine (format "no connection to %s" machine)
+                                   "not connected for a minute"))))
 
 (defun todo-write-mcp--end-sessions (threads word reason &optional ending)
   "Report of THREADS, unless a program serves them, WORD, REASON and ENDING.
@@ -308,7 +306,7 @@ Stop looking if no program serves a session."
             (todo-write-mcp--report thread "unknown"))))))
      ((when-let* ((process (todo-write-socket-pid program)))
         (eq 'dead (todo-write-core-call todo-write-dyn--process-state process nil)))
-      (todo-write-mcp--end-program program "agent exited" 'killed))
+      (todo-write-mcp--end-program program "ended" "agent exited" 'killed))
      ;; A tunnel may have been cut, or `todo-write-agents-mode' switched off.
      ((> (- (float-time) ended) todo-write-mcp-silence)
       (todo-write-mcp--lose-program program)))))

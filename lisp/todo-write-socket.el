@@ -165,19 +165,15 @@ MACHINE is nil for this one."
          (todo-write-socket--show-once
           "An agent's todo-write-mcp %s; run M-x todo-write-mcp-setup again" reason)))
       (type
-       (when-let* ((program (todo-write-socket-connected id machine)))
+       (when-let* ((program
+                    (seq-find (lambda (program)
+                                (and (eql id (todo-write-socket-program-id program))
+                                     (equal machine (todo-write-socket-program-remote program))
+                                     (todo-write-socket-live-p program)))
+                              todo-write-socket-programs)))
          (if (eq type 'closed)
              (todo-write-socket--close program)
            (todo-write-socket--pass program message)))))))
-
-(defun todo-write-socket-connected (id machine)
-  "Return the program of the open connection number ID of MACHINE, or nil.
-MACHINE is a name, or nil for this one."
-  (seq-find (lambda (program)
-              (and (eql id (todo-write-socket-program-id program))
-                   (equal machine (todo-write-socket-program-remote program))
-                   (todo-write-socket-live-p program)))
-            todo-write-socket-programs))
 
 (defun todo-write-socket--close (program)
   "Note that the connection of PROGRAM has closed, and tell its roles.

@@ -537,6 +537,11 @@ What acp.el would do is done by replaying a record."
             (should (string-search "Too much to be compared" (todo-write-request-detail request)))
             (should (= count (cl-count ?y (todo-write-request-detail request))))))))))
 
+(defun todo-write-acp-tests--answer (option)
+  "Answer the only request by OPTION, as `todo-write-answer-request' does."
+  (pcase (todo-write-requests "acp:s")
+    (`(,request) (todo-write-answer-request "acp:s" (plist-get request :id) option))))
+
 (ert-deftest todo-write-acp-answers-a-client-that-has-no-dialog-of-agent-shell ()
   (todo-write-acp-tests--asking client nil
     (setq major-mode 'fundamental-mode)
@@ -544,7 +549,7 @@ What acp.el would do is done by replaying a record."
       (cl-letf (((symbol-function 'acp-make-session-request-permission-response)
                  (lambda (&rest args) args))
                 ((symbol-function 'acp-send-response) (lambda (&rest args) (push args sent))))
-        (should (todo-write-answer-request "acp:s" "acp-7" "n")))
+        (should (todo-write-acp-tests--answer "n")))
       (should (equal sent `((:client ,client :response (:request-id 7 :option-id "n"))))))))
 
 (ert-deftest todo-write-acp-withdraws-what-was-answered-there ()
@@ -569,13 +574,13 @@ What acp.el would do is done by replaying a record."
       (todo-write-acp-connect client nil "s")
       (todo-write-acp-tests--ask)
       ;; Without the responder, only the dialog there can answer.
-      (should-error (todo-write-answer-request "acp:s" "acp-7" "y") :type 'todo-write-error)
+      (should-error (todo-write-acp-tests--answer "y") :type 'todo-write-error)
       (todo-write-acp-tests--ask)
       (should-not (funcall agent-shell-permission-responder-function
                            `((:tool-call (:permission-request-id . 7))
                              (:respond . ,(lambda (option) (push option responded))))))
       (should (= 1 (length seen)))
-      (should (todo-write-answer-request "acp:s" "acp-7" "y"))
+      (should (todo-write-acp-tests--answer "y"))
       (should (equal responded '("y")))
       ;; agent-shell sends the answer.
       (acp-send-response :client client :response '((:request-id . 7)))

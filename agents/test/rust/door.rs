@@ -710,6 +710,17 @@ fn the_owner_hears_of_a_hook_only_while_there_is_something_to_tell_its_agent() {
 }
 
 #[test]
+fn a_note_is_answered_before_the_owner_takes_its_hello() {
+    let opened = Opened::new();
+    let mut hook = opened.connect();
+    hook.send(&hello(&["note"]));
+    hook.send(&json!({"type": "call", "call": 1, "session": "5e55"}));
+    assert_eq!(hook.receive().unwrap()["type"], "welcome");
+    let nothing = json!({"type": "answer", "call": 1, "ok": true, "text": ""});
+    assert_eq!(hook.receive(), Some(nothing));
+}
+
+#[test]
 fn the_owner_hears_of_a_program_in_the_agent_that_asks_what_to_tell_it() {
     let opened = Opened::new();
     let mut plugin = opened.connect();
