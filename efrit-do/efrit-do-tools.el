@@ -125,8 +125,8 @@ Signal `todo-write-input-error' if INPUT is not one of these."
     (todo-write-json-fields object)))
 
 (defun efrit-do-tools--fits-p (value type)
-  "Return non-nil if VALUE is of the JSON TYPE."
-  (pcase (format "%s" type)
+  "Return non-nil if VALUE is of the JSON TYPE, a string."
+  (pcase type
     ("string" (stringp value))
     ("integer" (or (integerp value)
                    (and (floatp value) (= value (ftruncate value)))))
@@ -141,24 +141,24 @@ Signal `todo-write-input-error' with all arguments that are missing or have the
 wrong type."
   (if (efrit-do-tool-raw tool)
       (list input)
-    (let ((fields (efrit-do-tools--input-fields input)) problems values)
-      (dolist (spec (efrit-do-tool-arguments tool))
-        (let* ((name (plist-get spec :name))
-               (type (plist-get spec :type))
-               (value (cdr (assoc name fields))))
-          (when (eq value :null) (setq value nil))
-          (cond ((and (null value) (plist-get spec :optional)))
-                ((and (null value) (not (equal (format "%s" type) "boolean")))
-                 (push (format "`%s' (%s) is missing" name type) problems))
-                ((not (efrit-do-tools--fits-p value type))
-                 (push (format "`%s' is not of type %s" name type) problems))
-                ;; JSON does not tell 2 from 2.0.
-                ((and (floatp value) (equal (format "%s" type) "integer"))
-                 (setq value (truncate value))))
-          (push value values)))
-      (when problems
-        (signal 'todo-write-input-error (list (string-join (nreverse problems) "; "))))
-      (nreverse values))))
+    (let ((fields (efrit-do-tools--input-fields input)) problems)
+      (prog1 (mapcar
+              (lambda (spec)
+                (let* ((name (plist-get spec :name))
+                       (type (format "%s" (plist-get spec :type)))
+                       (value (cdr (assoc name fields))))
+                  (cond ((memq value '(nil :null))
+                         (unless (or (plist-get spec :optional) (equal type "boolean"))
+                           (push (format "`%s' (%s) is missing" name type) problems))
+                         nil)
+                        ((not (efrit-do-tools--fits-p value type))
+                         (push (format "`%s' is not of type %s" name type) problems))
+                        ;; JSON does not tell 2 from 2.0.
+                        ((and (floatp value) (equal type "integer")) (truncate value))
+                        (t value))))
+              (efrit-do-tool-arguments tool))
+        (when problems
+          (signal 'todo-write-input-error (list (string-join (nreverse problems) "; "))))))))
 
 ;;; Text
 

@@ -15,6 +15,7 @@
 (require 'todo-write-connect)
 (require 'todo-write-host)
 (require 'todo-write-mcp-setup)
+(require 'todo-write-page)
 (require 'todo-write-text)
 ;; The hosts, so that all are known.
 (require 'todo-write-acp)
@@ -168,15 +169,11 @@ its name.  REMEDY is a sentence, nil or left out."
 This changes nothing, and the report can be put into a bug report.  In
 the buffer, \\<special-mode-map>\\[revert-buffer] checks again."
   (interactive)
-  (with-current-buffer (get-buffer-create "*todo-write doctor*")
-    (special-mode)
-    (setq-local revert-buffer-function (lambda (&rest _) (todo-write-doctor))
-                truncate-lines nil word-wrap t)
-    (let ((inhibit-read-only t))
-      (erase-buffer)
-      (insert (todo-write-doctor--text))
-      (goto-char (point-min)))
-    (pop-to-buffer (current-buffer))))
+  (todo-write-page-pop-to "*todo-write doctor*" 'special-mode nil)
+  (setq-local revert-buffer-function (lambda (&rest _) (todo-write-doctor))
+              truncate-lines nil word-wrap t)
+  (todo-write-page-with-new-text
+    (insert (todo-write-doctor--text))))
 
 (provide 'todo-write-doctor)
 ;;; todo-write-doctor.el ends here
