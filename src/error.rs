@@ -1,7 +1,5 @@
 //! The errors of this crate, which `crate::lisp` maps to Lisp errors, and problems of input.
 
-use std::fmt::Display;
-
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -25,18 +23,6 @@ pub enum Error {
     Door(String),
     #[error("journal {file}: {reason}")]
     Journal { file: String, reason: std::io::Error },
-}
-
-impl Error {
-    /// Puts `place` in front of the path of a wrong argument.
-    pub(crate) fn inside(self, place: impl Display) -> Error {
-        match self {
-            Error::Argument(problem) => {
-                Error::Argument(Problem { path: format!("{place}{}", problem.path), ..problem })
-            }
-            other => other,
-        }
-    }
 }
 
 /// A part of a call or of an argument that is not accepted.

@@ -140,6 +140,6 @@ fn shorten(raw: &Raw<'_>, depth: usize) -> Value {
             fields.iter().take(10).map(field).collect::<Map<_, _>>().into()
         }
         // JSON text has no other values.
-        other => other.to_json().unwrap_or_default(),
+        other => other.to_json(),
     }
 }

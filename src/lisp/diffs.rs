@@ -1,30 +1,18 @@
 //! Lisp functions on plain data: diff, apply, wire JSON.
 
-use emacs::{Result, Value};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use super::function::{Argument, Object, lisp};
+use super::function::{Object, lisp};
 use super::now;
-use super::read::raw_with_symbols;
 use super::ser::{self, Symbol, Vector};
 use super::shown::{ShownObservation, ShownOutcome, ShownUntyped, changes_by_kind};
 use super::work::ShownWork;
 use crate::error::{Error, Problem};
 use crate::events::edit::{self, Edit, NotApplied};
-use crate::list::raw::Raw;
 use crate::list::untyped;
 
 const VALUES: &str = "an outcome, changes, an observation, a stream event, work or a patch";
-
-/// A list of items, or changes, whose symbols are text.
-struct Items(Raw<'static>);
-
-impl Argument<'_> for Items {
-    fn read(_: &str, value: Value<'_>) -> Result<Items> {
-        raw_with_symbols(value).map(Items)
-    }
-}
 
 /// The text after edits, or why they do not apply.
 #[derive(Serialize)]
@@ -37,15 +25,15 @@ enum Edited {
 
 lisp! { env =>
     /// See `todo-write-diff'.
-    fn diff(previous: Items, current: Items) -> Object<'_> {
-        let difference = untyped::diff(&previous.0, &current.0)?;
+    fn diff(previous: Json, current: Json) -> Object<'_> {
+        let difference = untyped::diff(&previous, &current)?;
         let (changes, warnings) = (&difference.changes, &difference.warnings);
         changes_by_kind::<_, ShownUntyped<'_>>(env, changes, warnings, now())?
     }
 
     /// See `todo-write-apply-changes'.
-    fn apply_changes(list: Items, changes: Items) -> Object<'_> {
-        let result = untyped::apply(&list.0, &changes.0)?;
+    fn apply_changes(list: Json, changes: Json) -> Object<'_> {
+        let result = untyped::apply(&list, &changes)?;
         let shown: Vec<_> = result.iter().map(ShownUntyped::from).collect();
         ser::to_lisp(env, &Vector(shown)).map(Object)?
     }

@@ -1,26 +1,21 @@
 //! Converts untrusted Lisp objects to Rust data.
 
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::ops::Deref;
 
 use emacs::{ErrorKind, FromLisp, ModuleError, Result, Value};
 use serde::Deserialize;
-use serde_json::{Number, Value as Json};
 
+use super::de;
 use super::function::Argument;
-use super::names::{keyword, word};
 use crate::error::{Error, Problem};
 use crate::list::raw::Raw;
-use crate::text::excerpt;
 
 emacs::use_functions! {
     car cdr proper_list_p => "proper-list-p"
     symbol_name => "symbol-name"
-    hash_table_count => "hash-table-count"
-    plist_get => "plist-get"
-    gethash keywordp
+    keywordp
 }
 
 emacs::use_symbols! {
@@ -32,189 +27,104 @@ emacs::use_symbols! {
     hash_table_fields => "todo-write--hash-table-fields"
 }
 
-/// The maximum depth. In a valid list, only the value of an ignored key can be deeper.
-const MAX_DEPTH: usize = 32;
-
-/// The maximum number of values. A small object that shares its parts can expand to exponentially
-/// many.
-const MAX_VALUES: usize = 2_000_000;
-
-/// Reads a Lisp object as a JSON value, with a symbol other than the JSON constants as its name.
-pub(super) fn raw_with_symbols(value: Value<'_>) -> Result<Raw<'static>> {
-    LispReader::new(true).read(value, 0)
-}
-
-/// Reads a Lisp object as a JSON value, the inverse of Emacs' JSON parser.
+/// A Lisp object as JSON, down to its parts; the inverse of Emacs' JSON parser.
 ///
 /// An object is a hash table, a plist or an alist with string, symbol or keyword keys. The first of
 /// equal keys counts, as in `plist-get' and `assoc'. An array is a vector or a list.
-struct LispReader<'e> {
-    symbols_are_text: bool,
-    values_left: Cell<usize>,
-    /// The enclosing objects.
-    inside: RefCell<Vec<Value<'e>>>,
+pub(super) enum Form<'e> {
+    Null,
+    Bool(bool),
+    Integer(i64),
+    Float(f64),
+    Text(String),
+    /// The name of a symbol that is no constant of JSON.
+    Symbol(String),
+    List(Vec<Value<'e>>),
+    Object(Vec<(String, Value<'e>)>),
+    /// Something without a JSON form, in words that follow "received".
+    Other(Cow<'static, str>),
 }
 
-impl<'e> LispReader<'e> {
-    fn new(symbols_are_text: bool) -> LispReader<'e> {
-        LispReader { symbols_are_text, values_left: Cell::new(MAX_VALUES), inside: RefCell::default() }
-    }
-
-    fn read(&self, value: Value<'e>, depth: usize) -> Result<Raw<'static>> {
-        let Some(left) = self.values_left.get().checked_sub(1) else {
-            return Ok(unreadable("an object too large"));
-        };
-        self.values_left.set(left);
-        if depth > MAX_DEPTH {
-            return Ok(unreadable("nesting deeper than 32 levels"));
-        }
-        let env = value.env;
-        let kind = env.type_of(value)?;
-        // The most frequent types come first: each comparison is a call of Emacs.
-        if kind == *string {
-            Ok(string_of(value)?.map_or_else(
-                || unreadable("a string that is not text (raw bytes)"),
-                |text| Raw::Text(Cow::Owned(text)),
-            ))
-        } else if kind == *hash_table || kind == *cons || kind == *vector {
-            match schema_task(kind, value)? {
-                Some(task) => Ok(task),
-                None => self.container(kind, value, depth),
-            }
-        } else if kind == *symbol {
-            self.symbol(value)
-        } else if kind == *integer {
-            Ok(i64::from_lisp(value)
-                .map_or_else(|_| unreadable("a number out of range"), |n| Raw::Number(n.into())))
-        } else if kind == *float {
-            let number = Number::from_f64(f64::from_lisp(value)?);
-            Ok(number.map_or_else(|| unreadable("a number that is infinite or not a number"), Raw::Number))
-        } else {
-            let name = string_of(env.call(symbol_name, [kind])?)?.unwrap_or_default();
-            Ok(Raw::Unreadable(Cow::Owned(format!("an Emacs object of type {name}"))))
-        }
-    }
-
-    fn container(&self, kind: Value<'e>, value: Value<'e>, depth: usize) -> Result<Raw<'static>> {
-        if self.inside.borrow().contains(&value) {
-            return Ok(unreadable("an object that contains itself"));
-        }
-        self.inside.borrow_mut().push(value);
-        let read = if kind == *vector {
-            let elements = emacs::Vector::from_lisp(value)?;
-            self.list((0..elements.len()).map(|i| elements.get(i)), depth)
-        } else if kind == *cons {
-            self.cons(value, depth)
-        } else {
-            self.alist(list(value.env.call(hash_table_fields, [value])?)?, depth)
-        };
-        self.inside.borrow_mut().pop();
-        read
-    }
-
-    fn symbol(&self, value: Value<'_>) -> Result<Raw<'static>> {
-        if !value.is_not_nil() || value == *key_null || value == *key_json_null {
-            return Ok(Raw::Null);
-        }
-        if value == *t {
-            return Ok(Raw::Bool(true));
-        }
-        if value == *key_false || value == *key_json_false {
-            return Ok(Raw::Bool(false));
-        }
-        let name = string_of(value.env.call(symbol_name, [value])?)?.unwrap_or_default();
-        Ok(if self.symbols_are_text {
-            Raw::Text(Cow::Owned(name))
-        } else {
-            Raw::Unreadable(Cow::Owned(format!("the Lisp symbol {}", excerpt(&name, 40))))
-        })
-    }
-
-    fn list(&self, elements: impl Iterator<Item = Result<Value<'e>>>, depth: usize) -> Result<Raw<'static>> {
-        let values = elements.map(|element| self.read(element?, depth + 1));
-        Ok(Raw::List(values.collect::<Result<_>>()?))
-    }
-
-    fn cons(&self, value: Value<'e>, depth: usize) -> Result<Raw<'static>> {
-        let Some(elements) = proper_list(value)? else {
-            return Ok(unreadable("a list that is dotted or circular"));
-        };
-        match elements.first() {
-            Some(first) if is_keyword(*first)? && !is_constant(*first) => {
-                if elements.len() % 2 == 1 {
-                    return Ok(unreadable("a plist with an odd number of elements"));
-                }
-                self.object(elements.chunks_exact(2).map(|pair| Ok((pair[0], pair[1]))), depth)
-            }
-            Some(first) if is_alist_entry(*first)? => self.alist(elements, depth),
-            _ => self.list(elements.into_iter().map(Ok), depth),
-        }
-    }
-
-    fn alist(&self, elements: Vec<Value<'e>>, depth: usize) -> Result<Raw<'static>> {
-        for element in &elements {
-            if !is_cons(*element)? {
-                return Ok(unreadable("an alist with an element that is not a pair"));
-            }
-        }
-        let pair = |pair: Value<'e>| Ok((pair.env.call(car, [pair])?, pair.env.call(cdr, [pair])?));
-        self.object(elements.into_iter().map(pair), depth)
-    }
-
-    fn object(
-        &self,
-        pairs: impl Iterator<Item = Result<(Value<'e>, Value<'e>)>>,
-        depth: usize,
-    ) -> Result<Raw<'static>> {
-        let mut fields = Vec::with_capacity(4);
-        // The first of equal keys counts, unlike in JSON.
-        let mut seen = HashSet::new();
-        for pair in pairs {
-            let (key, value) = pair?;
-            let Some(key) = key_of(key)? else {
-                return Ok(unreadable("an object with a key that is not text"));
-            };
-            if seen.insert(key.clone()) {
-                fields.push((Cow::Owned(key), self.read(value, depth + 1)?));
-            }
-        }
-        Ok(Raw::Object(fields))
+impl Form<'_> {
+    fn other(what: &'static str) -> Self {
+        Form::Other(Cow::Borrowed(what))
     }
 }
 
-/// Fast path for nearly all tasks: reads a hash table or plist with exactly the schema's keys and string
-/// values, and returns none for anything else. Without it, a whole call with a dozen tasks takes several
-/// times as long.
-fn schema_task<'e>(kind: Value<'e>, value: Value<'e>) -> Result<Option<Raw<'static>>> {
+/// Reads an object, but not its parts.
+pub(super) fn form(value: Value<'_>) -> Result<Form<'_>> {
     let env = value.env;
-    let is_table = kind == *hash_table;
-    if !is_table && kind == *vector {
-        return Ok(None);
-    }
-    // The length of a dotted or circular list is nil.
-    let size = env.call(if is_table { hash_table_count } else { proper_list_p }, [value])?;
-    if i64::from_lisp(size).ok() != Some(if is_table { 3 } else { 6 }) {
-        return Ok(None);
-    }
-    let mut fields = Vec::with_capacity(3);
-    for key in ["content", "status", "activeForm"] {
-        let value = if is_table {
-            env.call(gethash, [word(env, key)?, value])?
+    let kind = env.type_of(value)?;
+    // The most frequent types come first: each comparison is a call of Emacs.
+    Ok(if kind == *string {
+        string_of(value)?.map_or(Form::other("a string that is not text (raw bytes)"), Form::Text)
+    } else if kind == *hash_table {
+        alist(list(env.call(hash_table_fields, [value])?)?)?
+    } else if kind == *cons {
+        cons_form(value)?
+    } else if kind == *vector {
+        Form::List(elements(value)?)
+    } else if kind == *symbol {
+        if is_null(value) {
+            Form::Null
+        } else if value == *t || is_false(value) {
+            Form::Bool(value == *t)
         } else {
-            env.call(plist_get, [value, keyword(env, key)?])?
-        };
-        // Another object with three fields lacks some: a signal for each item would take longer than reading it.
-        if env.type_of(value)? != *string {
-            return Ok(None);
+            Form::Symbol(string_of(env.call(symbol_name, [value])?)?.unwrap_or_default())
         }
-        let Some(text) = string_of(value)? else { return Ok(None) };
-        fields.push((Cow::Borrowed(key), Raw::Text(Cow::Owned(text))));
-    }
-    Ok(Some(Raw::Object(fields)))
+    } else if kind == *integer {
+        i64::from_lisp(value).map_or(Form::other("a number out of range"), Form::Integer)
+    } else if kind == *float {
+        let number = Some(f64::from_lisp(value)?).filter(|number| number.is_finite());
+        number.map_or(Form::other("a number that is infinite or not a number"), Form::Float)
+    } else {
+        let name = string_of(env.call(symbol_name, [kind])?)?.unwrap_or_default();
+        Form::Other(Cow::Owned(format!("an Emacs object of type {name}")))
+    })
 }
 
-fn unreadable(what: &'static str) -> Raw<'static> {
-    Raw::Unreadable(Cow::Borrowed(what))
+fn cons_form(value: Value<'_>) -> Result<Form<'_>> {
+    let Some(elements) = proper_list(value)? else {
+        return Ok(Form::other("a list that is dotted or circular"));
+    };
+    match elements.first() {
+        Some(first) if is_keyword(*first)? && !is_constant(*first) => {
+            if elements.len() % 2 == 1 {
+                return Ok(Form::other("a plist with an odd number of elements"));
+            }
+            object(elements.chunks_exact(2).map(|pair| Ok((pair[0], pair[1]))))
+        }
+        Some(first) if is_alist_entry(*first)? => alist(elements),
+        _ => Ok(Form::List(elements)),
+    }
+}
+
+fn alist(elements: Vec<Value<'_>>) -> Result<Form<'_>> {
+    for element in &elements {
+        if !is_cons(*element)? {
+            return Ok(Form::other("an alist with an element that is not a pair"));
+        }
+    }
+    object(elements.into_iter().map(|pair| Ok((pair.env.call(car, [pair])?, pair.env.call(cdr, [pair])?))))
+}
+
+fn object<'e>(pairs: impl Iterator<Item = Result<(Value<'e>, Value<'e>)>>) -> Result<Form<'e>> {
+    Ok(fields(pairs)?.map_or(Form::other("an object with a key that is not text"), Form::Object))
+}
+
+/// The pairs of an object, of which the first of equal keys counts; none if a key is not text.
+fn fields<'e>(
+    pairs: impl Iterator<Item = Result<(Value<'e>, Value<'e>)>>,
+) -> Result<Option<Vec<(String, Value<'e>)>>> {
+    let (mut fields, mut seen) = (Vec::with_capacity(4), HashSet::new());
+    for pair in pairs {
+        let (key, value) = pair?;
+        let Some(key) = key_of(key)? else { return Ok(None) };
+        if seen.insert(key.clone()) {
+            fields.push((key, value));
+        }
+    }
+    Ok(Some(fields))
 }
 
 pub(super) fn is_cons(value: Value<'_>) -> Result<bool> {
@@ -293,19 +203,9 @@ fn is_too_long(error: &emacs::Error) -> bool {
     matches!(error.downcast_ref(), Some(ErrorKind::Module(ModuleError::BufferTooSmall { .. })))
 }
 
-/// What a value is, in words that follow "received".
-pub(super) fn describe(value: Value<'_>) -> String {
-    raw_with_symbols(value).map_or_else(|_| "something unreadable".into(), |raw| raw.describe())
-}
-
 /// The error for a wrong argument named `what`.
 pub(super) fn wrong(what: &str, value: Value<'_>, expected: &str) -> emacs::Error {
-    Error::Argument(Problem::new(what, describe(value), expected)).into()
-}
-
-/// Reads a JSON value, with symbols as text.
-pub(super) fn json(value: Value<'_>) -> Result<Json> {
-    Ok(raw_with_symbols(value)?.to_json()?)
+    Error::Argument(Problem::new(what, de::describe(value), expected)).into()
 }
 
 pub(super) fn is_integer(value: Value<'_>) -> Result<bool> {
@@ -327,14 +227,7 @@ pub(super) fn plist(value: Value<'_>) -> Result<Option<Vec<(String, Value<'_>)>>
     let Some(elements) = proper_list(value)?.filter(|elements| elements.len() % 2 == 0) else {
         return Ok(None);
     };
-    let mut fields: Vec<(String, Value<'_>)> = Vec::new();
-    for pair in elements.chunks_exact(2) {
-        let Some(key) = key_of(pair[0])? else { return Ok(None) };
-        if fields.iter().all(|(known, _)| *known != key) {
-            fields.push((key, pair[1]));
-        }
-    }
-    Ok(Some(fields))
+    fields(elements.chunks_exact(2).map(|pair| Ok((pair[0], pair[1]))))
 }
 
 /// The elements of a list or vector; none of another object.
@@ -342,8 +235,13 @@ pub(super) fn sequence(value: Value<'_>) -> Result<Option<Vec<Value<'_>>>> {
     if value.env.type_of(value)? != *vector {
         return proper_list(value);
     }
+    elements(value).map(Some)
+}
+
+/// The elements of a vector.
+fn elements(value: Value<'_>) -> Result<Vec<Value<'_>>> {
     let elements = emacs::Vector::from_lisp(value)?;
-    (0..elements.len()).map(|place| elements.get(place)).collect::<Result<_>>().map(Some)
+    (0..elements.len()).map(|place| elements.get(place)).collect()
 }
 
 /// The parts of a tuple `(A B . C)` of this length; none if it is shorter.
@@ -386,6 +284,6 @@ pub(super) struct Input(pub(super) Raw<'static>);
 
 impl Argument<'_> for Input {
     fn read(_: &str, value: Value<'_>) -> Result<Input> {
-        LispReader::new(false).read(value, 0).map(Input)
+        de::input(value).map(Input)
     }
 }

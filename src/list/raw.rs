@@ -8,7 +8,6 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Error as JsonError, Number, Value};
 
-use crate::error::{Error, Problem};
 use crate::text::excerpt;
 
 /// A value that is not validated yet.
@@ -27,7 +26,7 @@ pub enum Raw<'a> {
     /// An object, a hash table, a plist or an alist, with its keys in the order received.
     Object(Vec<(Cow<'a, str>, Raw<'a>)>),
     /// A Lisp object without a JSON form, described by words that follow "received".
-    Unreadable(Cow<'static, str>),
+    Unreadable(String),
 }
 
 impl<'a> Raw<'a> {
@@ -87,37 +86,22 @@ impl<'a> Raw<'a> {
                 let more = if fields.len() > 5 { ", …" } else { "" };
                 format!("an object with {}{more}", keys.join(", "))
             }
-            Raw::Unreadable(what) => what.to_string(),
+            Raw::Unreadable(what) => what.clone(),
         }
     }
 
-    /// Converts the value to JSON.
-    ///
-    /// # Errors
-    /// [`Error::Argument`] with the path of the first part that has no JSON form.
-    pub fn to_json(&self) -> Result<Value, Error> {
-        Ok(match self {
-            Raw::Null => Value::Null,
+    /// The value as JSON, with null for what has no JSON form.
+    pub fn to_json(&self) -> Value {
+        match self {
+            Raw::Null | Raw::Unreadable(_) => Value::Null,
             Raw::Bool(value) => Value::Bool(*value),
             Raw::Number(number) => Value::Number(number.clone()),
-            Raw::Text(text) => Value::String(text.to_string()),
-            Raw::List(values) => {
-                let element = |(place, value): (usize, &Raw<'_>)| {
-                    value.to_json().map_err(|error| error.inside(format_args!("[{place}]")))
-                };
-                Value::Array(values.iter().enumerate().map(element).collect::<Result<_, _>>()?)
-            }
+            Raw::Text(text) => Value::from(&**text),
+            Raw::List(values) => values.iter().map(Raw::to_json).collect(),
             Raw::Object(fields) => {
-                let field = |(key, value): &(Cow<'_, str>, Raw<'_>)| {
-                    let within = |error: Error| error.inside(format_args!(".{}", excerpt(key, 40)));
-                    Ok((key.to_string(), value.to_json().map_err(within)?))
-                };
-                Value::Object(fields.iter().map(field).collect::<Result<_, Error>>()?)
+                fields.iter().map(|(key, value)| (key.to_string(), value.to_json())).collect()
             }
-            Raw::Unreadable(what) => {
-                return Err(Error::Argument(Problem::new("", what.as_ref(), "a value with a JSON form")));
-            }
-        })
+        }
     }
 }
 
@@ -162,6 +146,15 @@ impl<'de> Visitor<'de> for RawVisitor {
 
     fn visit_str<E>(self, text: &str) -> Result<Raw<'de>, E> {
         Ok(Raw::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Raw<'de>, E> {
+        Ok(Raw::Text(Cow::Owned(text)))
+    }
+
+    /// Bytes, which JSON has not, are the words for an unreadable object.
+    fn visit_bytes<E>(self, what: &[u8]) -> Result<Raw<'de>, E> {
+        Ok(Raw::Unreadable(String::from_utf8_lossy(what).into_owned()))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, access: A) -> Result<Raw<'de>, A::Error> {

@@ -78,15 +78,16 @@ pub struct Difference {
 ///
 /// # Examples
 /// ```
-/// use todo_write::list::{raw::Raw, untyped};
+/// use serde_json::json;
+/// use todo_write::list::untyped;
 ///
-/// let before = Raw::parse(r#"[{"id": 1, "title": "Ship it"}]"#)?;
-/// let after = Raw::parse(r#"[{"id": 1, "title": "Ship it", "done": true}]"#)?;
+/// let before = json!([{"id": 1, "title": "Ship it"}]);
+/// let after = json!([{"id": 1, "title": "Ship it", "done": true}]);
 /// let difference = untyped::diff(&before, &after)?;
 /// assert_eq!(difference.changes[0].fields, ["done"]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), todo_write::error::Error>(())
 /// ```
-pub fn diff(previous: &Raw<'_>, current: &Raw<'_>) -> Result<Difference, Error> {
+pub fn diff(previous: &Value, current: &Value) -> Result<Difference, Error> {
     let (previous, current) = (read("previous", previous)?, read("current", current)?);
     let warnings = warnings(&previous, &current);
     Ok(Difference { changes: changes(previous, current), warnings })
@@ -131,11 +132,11 @@ fn warnings(previous: &[Map<String, Value>], current: &[Map<String, Value>]) -> 
 /// # Errors
 /// [`Error::Argument`] if an argument is not a list of items or not changes of `list`,
 /// [`Error::DuplicateId`].
-pub fn apply(list: &Raw<'_>, changes: &Raw<'_>) -> Result<Vec<UntypedItem>, Error> {
+pub fn apply(list: &Value, changes: &Value) -> Result<Vec<UntypedItem>, Error> {
     let list = keyed(read("list", list)?);
     let mut changes: Vec<Change<UntypedItem>> = match changes.get("changes").unwrap_or(changes) {
-        Raw::Null => Vec::new(),
-        other => serde_json::from_value(other.to_json().map_err(|error| error.inside("changes"))?)
+        Value::Null => Vec::new(),
+        other => Deserialize::deserialize(other)
             .map_err(|error| wrong("changes", other, format!("what todo-write-diff returned ({error})")))?,
     };
     fit(&changes, &list)?;
@@ -156,18 +157,19 @@ fn fit(changes: &[Change<UntypedItem>], list: &[UntypedItem]) -> Result<(), Erro
         return Ok(());
     };
     let expected = if is_new(change) { "the id of a new item" } else { "the id of an item in the list" };
-    let id = Raw::Text(change.item_id.as_str().into());
+    let id = Value::from(change.item_id.as_str());
     Err(wrong(format!("changes[{place}].itemId"), &id, expected.into()))
 }
 
 /// Reads a list of objects and rejects duplicate ids.
-fn read(which: &'static str, raw: &Raw<'_>) -> Result<Vec<Map<String, Value>>, Error> {
-    let read = |(place, item): (usize, &Raw<'_>)| {
-        fields(item).map_err(|error| error.inside(format_args!("{which}[{place}]")))
+fn read(which: &'static str, list: &Value) -> Result<Vec<Map<String, Value>>, Error> {
+    let fields = |(place, item): (usize, &Value)| match item {
+        Value::Object(fields) => Ok(fields.clone()),
+        other => Err(wrong(format!("{which}[{place}]"), other, "an item, an object".into())),
     };
-    let list = match raw {
-        Raw::Null => Vec::new(),
-        Raw::List(items) => items.iter().enumerate().map(read).collect::<Result<_, _>>()?,
+    let list: Vec<Map<String, Value>> = match list {
+        Value::Null => Vec::new(),
+        Value::Array(items) => items.iter().enumerate().map(fields).collect::<Result<_, _>>()?,
         other => return Err(wrong(which, other, "a list of items".into())),
     };
     let mut seen = HashSet::new();
@@ -177,15 +179,9 @@ fn read(which: &'static str, raw: &Raw<'_>) -> Result<Vec<Map<String, Value>>, E
     }
 }
 
-fn fields(item: &Raw<'_>) -> Result<Map<String, Value>, Error> {
-    match item.to_json()? {
-        Value::Object(fields) => Ok(fields),
-        _ => Err(wrong("", item, "an item, an object".into())),
-    }
-}
-
-fn wrong(path: impl Into<String>, raw: &Raw<'_>, expected: String) -> Error {
-    Error::Argument(Problem::new(path, raw.describe(), expected))
+fn wrong(path: impl Into<String>, value: &Value, expected: String) -> Error {
+    let received = Raw::deserialize(value).map(|raw| raw.describe());
+    Error::Argument(Problem::new(path, received.unwrap_or_default(), expected))
 }
 
 fn id(fields: &Map<String, Value>) -> Option<Cow<'_, str>> {

@@ -14,7 +14,6 @@ use todo_write::error::Problem;
 use todo_write::list::change::{Change, apply};
 use todo_write::list::input::{Options, Plan, read_text};
 use todo_write::list::item::Item;
-use todo_write::list::raw::Raw;
 use todo_write::list::untyped;
 use todo_write::text::one_line;
 use todo_write::thread::WriteOptions;
@@ -195,19 +194,17 @@ fn the_pure_diff_leads_from_each_list_to_the_next() {
     let sessions = sessions();
     let mut compared = 0;
     for (number, session) in sessions.iter().enumerate() {
-        let lists: Vec<String> = session
+        let lists: Vec<&Value> = session
             .iter()
             .map(|input| &input["todos"])
             .filter(|todos| todos.as_array().is_some_and(|list| list.iter().all(Value::is_object)))
-            .map(Value::to_string)
             .collect();
         for pair in lists.windows(2) {
-            let [previous, current] = [&pair[0], &pair[1]].map(|text| Raw::parse(text).unwrap());
-            let changes = untyped::diff(&previous, &current).unwrap().changes;
-            let changes = wire(&changes).to_string();
-            let after = untyped::apply(&previous, &Raw::parse(&changes).unwrap()).unwrap();
+            let [previous, current] = [pair[0], pair[1]];
+            let changes = untyped::diff(previous, current).unwrap().changes;
+            let after = untyped::apply(previous, &wire(&changes)).unwrap();
             let after: Value = after.iter().map(|entry| Value::Object(entry.fields().clone())).collect();
-            assert_eq!(after, current.to_json().unwrap(), "session {number}");
+            assert_eq!(&after, current, "session {number}");
             compared += 1;
         }
     }

@@ -4,12 +4,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use todo_write::error::Error;
 use todo_write::list::change::{Change, ChangeKind, Entry};
-use todo_write::list::raw::Raw;
 use todo_write::list::untyped::{self, Difference, UntypedItem};
 
 fn diffed(previous: &Value, current: &Value) -> Result<Difference, Error> {
-    let (previous, current) = (previous.to_string(), current.to_string());
-    untyped::diff(&Raw::parse(&previous).unwrap(), &Raw::parse(&current).unwrap())
+    untyped::diff(previous, current)
 }
 
 fn diff(previous: &Value, current: &Value) -> Vec<Change<UntypedItem>> {
@@ -36,8 +34,7 @@ pub fn wire(changes: &[Change<UntypedItem>]) -> Value {
 }
 
 fn applied(list: &Value, changes: &Value) -> Result<Value, Error> {
-    let (list, changes) = (list.to_string(), changes.to_string());
-    let list = untyped::apply(&Raw::parse(&list).unwrap(), &Raw::parse(&changes).unwrap())?;
+    let list = untyped::apply(list, changes)?;
     Ok(list.iter().map(|entry| Value::Object(entry.fields().clone())).collect())
 }
 

@@ -9,7 +9,6 @@ use todo_write::list::change::{apply, diff};
 use todo_write::list::identity::{Features, recognize};
 use todo_write::list::input::Plan;
 use todo_write::list::item::{Draft, Item, List};
-use todo_write::list::raw::Raw;
 use todo_write::list::untyped;
 use todo_write::thread::{Thread, WriteOptions};
 
@@ -70,9 +69,8 @@ fn changes_lead_both_ways(a: &List, b: &List) {
 /// `todo-write-diff` and `todo-write-apply-changes` on two lists, only one of which has ids.
 fn pure_functions_agree(before: &List, drafts: &[Draft]) {
     let entry = |draft: &Draft| json!({"content": draft.content, "status": draft.status.as_str(), "activeForm": draft.active_form});
-    let before = serde_json::to_string(before).unwrap();
-    let after = Value::from_iter(drafts.iter().map(entry)).to_string();
-    let [before, after] = [&before, &after].map(|text| Raw::parse(text).unwrap());
+    let before = serde_json::to_value(before).unwrap();
+    let after = Value::from_iter(drafts.iter().map(entry));
     let changes = untyped::diff(&before, &after).unwrap().changes;
     let changes: Vec<Value> = changes
         .into_iter()
@@ -83,8 +81,7 @@ fn pure_functions_agree(before: &List, drafts: &[Draft]) {
                    "previousPosition": change.previous_position})
         })
         .collect();
-    let changes = Value::from(changes).to_string();
-    let list = untyped::apply(&before, &Raw::parse(&changes).unwrap()).unwrap();
+    let list = untyped::apply(&before, &Value::from(changes)).unwrap();
     let said = |fields: &Map<String, Value>| {
         ["content", "status", "activeForm"].map(|key| fields.get(key).cloned().unwrap_or_default())
     };

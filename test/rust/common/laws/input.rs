@@ -41,7 +41,7 @@ pub fn options(byte: u8) -> Options {
 
 /// Our parser accepts the JSON that serde_json accepts, with the same value.
 fn parses_like_serde_json(text: &str) -> Option<Value> {
-    let ours = Raw::parse(text).map(|raw| raw.to_json().unwrap());
+    let ours = Raw::parse(text).map(|raw| raw.to_json());
     let theirs = serde_json::from_str::<Value>(text);
     match (ours, theirs) {
         (Ok(ours), Ok(theirs)) => {
