@@ -69,7 +69,7 @@ impl Review {
     ) -> Result<Review, Error> {
         let Some(thread) = store.get(key)? else { return Ok(Review::default()) };
         let mut chosen = Chosen { limit, project: thread.project().to_owned(), ..Chosen::default() };
-        let marks = thread.review();
+        let marks = &thread.review;
         marks.shown(scope, all).for_each(|(change, is_new)| chosen.add(change, is_new));
         let newest = marks.newest();
         let Chosen { mut files, places, .. } = chosen;

@@ -96,19 +96,23 @@ pub struct Thread {
     about: Map<String, Value>,
     revisions: Revisions,
     /// The number of the next item id.
-    next_id: u64,
+    pub(crate) next_id: u64,
     agent: Agent,
     /// Undo searches below this number: that of the last revision, or of the one that the last undo restored.
     undo_from: u64,
     clock: Clock,
     activity: AgentActivity,
     observations: Observations,
-    work: WorkSums,
-    review: Review,
-    comments: Comments,
+    /// The sums of all work.
+    pub(crate) work: WorkSums,
+    /// The changes of files, and which of them were reviewed.
+    pub(crate) review: Review,
+    /// What the user said to the agent.
+    pub(crate) comments: Comments,
     /// What the program says of its session.
     session: Session,
-    turns: Turns,
+    /// The turns, and which observations belong to them.
+    pub(crate) turns: Turns,
     /// Whether its journal is so long that contents are abridged.
     is_abridged: bool,
     #[serde(skip)]
@@ -123,7 +127,7 @@ pub struct Thread {
     #[serde(skip)]
     journal_bytes: u64,
     /// What was wrong with the agent's last list, if that was refused.
-    refused: Option<String>,
+    pub(crate) refused: Option<String>,
 }
 
 /// When a call was made that starts a subagent, whose work counts then.
@@ -164,11 +168,6 @@ impl Thread {
     /// Forgets the revisions that only undo and history need, and that the journal has.
     pub(crate) fn forget_old(&mut self) {
         self.revisions.forget_old();
-    }
-
-    /// The number of the next item's id.
-    pub(crate) fn next_id(&self) -> u64 {
-        self.next_id
     }
 
     /// How far transcripts are recorded.
@@ -376,21 +375,6 @@ impl Thread {
         newer.filter(|one| is_refused(one)).count()
     }
 
-    /// The sums of all work.
-    pub(crate) fn work_sums(&self) -> &WorkSums {
-        &self.work
-    }
-
-    /// The changes of files, and which of them were reviewed.
-    pub(crate) fn review(&self) -> &Review {
-        &self.review
-    }
-
-    /// What the user said to the agent.
-    pub(crate) fn comments(&self) -> &Comments {
-        &self.comments
-    }
-
     /// Marks files as reviewed up to an observation each. If `raises`, none that are reviewed further. Returns
     /// the former marks of those that changed.
     pub(crate) fn mark_files(&mut self, mut files: Marks, raises: bool, now: Millis) -> Marks {
@@ -437,11 +421,6 @@ impl Thread {
         }
     }
 
-    /// To which turns observations belong.
-    pub(crate) fn all_turns(&self) -> &Turns {
-        &self.turns
-    }
-
     /// When a call that started a subagent was made.
     pub(crate) fn moment_of_call(&self, call: &str) -> Option<&Moment> {
         self.moments.iter().rev().find(|(known, _)| known == call).map(|(_, moment)| moment)
@@ -461,11 +440,6 @@ impl Thread {
     pub(crate) fn last_time(&self) -> Millis {
         let revision = self.revisions.iter().next_back().map_or(0, |revision| revision.stamp.timestamp);
         revision.max(self.observations.last_time())
-    }
-
-    /// What was wrong with the agent's last list, if that was refused.
-    pub(crate) fn refused(&self) -> Option<&str> {
-        self.refused.as_deref()
     }
 
     /// The outcome of a write that [`crate::list::input`] refused. It is recorded, unless the last write

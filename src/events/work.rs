@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::events::observation::Observation;
 use crate::events::payload::{AgentsWork, Call, Fields, FileEntry, Used};
@@ -111,11 +111,8 @@ pub struct Tokens {
 impl Tokens {
     /// The sum of all kinds, by which figures of one response are compared.
     pub fn sum(&self) -> u64 {
-        self.kinds().into_iter().fold(0, u64::saturating_add)
-    }
-
-    fn kinds(self) -> [u64; 4] {
-        [self.input, self.output, self.cache_read, self.cache_write]
+        let kinds = [self.input, self.output, self.cache_read, self.cache_write];
+        kinds.into_iter().fold(0, u64::saturating_add)
     }
 
     fn combine(self, other: Tokens, with: impl Fn(u64, u64) -> u64) -> Tokens {
@@ -128,36 +125,31 @@ impl Tokens {
     }
 }
 
-/// The tokens of a response.
+/// The tokens of a response, the content of a USAGE.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Usage {
     /// The tokens.
+    #[serde(flatten)]
     pub tokens: Tokens,
-    /// The model.
-    pub model: Option<String>,
     /// Whether the output is a lower bound.
     pub at_least: bool,
+    /// The model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
-/// The keys of [`Tokens::kinds`] in the content of a USAGE.
-const KINDS: [&str; 4] = ["input", "output", "cacheRead", "cacheWrite"];
-
 impl Usage {
-    /// The figures of the content of a USAGE; what is missing is 0.
-    fn read(content: &Map<String, Value>) -> Usage {
-        let [input, output, cache_read, cache_write] =
-            KINDS.map(|kind| content.get(kind).and_then(Value::as_u64).unwrap_or_default());
-        let tokens = Tokens { input, output, cache_read, cache_write };
-        let model = content.get("model").and_then(Value::as_str).map(str::to_owned);
-        Usage { tokens, model, at_least: content.get("atLeast") == Some(&Value::Bool(true)) }
-    }
-
-    /// The content of its USAGE.
-    pub(crate) fn content(&self) -> Value {
-        let tokens = KINDS.iter().zip(self.tokens.kinds()).map(|(kind, count)| (*kind, Value::from(count)));
-        let model = self.model.as_deref().map(|model| ("model", Value::from(model)));
-        tokens.chain([("atLeast", self.at_least.into())]).chain(model).collect()
+    /// The figures of the content of a USAGE, which a host may have written; what is missing is 0.
+    fn read(content: &Value) -> Usage {
+        let count = |kind: &str| content[kind].as_u64().unwrap_or_default();
+        let [input, output] = ["input", "output"].map(count);
+        let [cache_read, cache_write] = ["cacheRead", "cacheWrite"].map(count);
+        Usage {
+            tokens: Tokens { input, output, cache_read, cache_write },
+            at_least: content["atLeast"] == true,
+            model: content["model"].as_str().map(str::to_owned),
+        }
     }
 }
 
@@ -333,8 +325,8 @@ impl WorkSums {
         let Some(items) = items_of(observation) else { return };
         let owners = Owners { items: items.to_vec(), turn };
         let payload = &observation.payload;
-        if let (Fields::Usage(used), Some(figures)) = (&payload.fields, payload.content.as_object()) {
-            return self.add_usage(used, &Usage::read(figures), &owners);
+        if let Fields::Usage(used) = &payload.fields {
+            return self.add_usage(used, &Usage::read(&payload.content), &owners);
         }
         let Some(call) = payload.call() else { return };
         let files = payload.files().iter().filter(|file| !file.path.is_empty());

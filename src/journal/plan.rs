@@ -79,7 +79,7 @@ impl Unsaved {
     /// No changes of a thread yet.
     fn of(thread: &Thread, beginning: Option<Beginning>) -> Unsaved {
         let revision = thread.revisions().last();
-        let (list, next_id) = (thread.list().clone(), thread.next_id());
+        let (list, next_id) = (thread.list().clone(), thread.next_id);
         let (records, lines) = (Vec::new(), Vec::new());
         Unsaved { beginning, records, lines, is_whole: false, revision, list, next_id }
     }

@@ -335,11 +335,11 @@ impl Store {
         let Some(thread) = self.get(key)? else { return Ok(WorkSums::default()) };
         let numbers = match turn {
             // The figures of a response may be corrected in the next turn.
-            Some(turn) => thread.all_turns().numbers(turn.saturating_sub(1), turn.saturating_add(1)),
+            Some(turn) => thread.turns.numbers(turn.saturating_sub(1), turn.saturating_add(1)),
             None => 0..u64::MAX,
         };
         let found = self.work_recorded(key, Part::Whole, numbers)?;
-        Ok(self.get(key)?.map(|thread| WorkSums::of(&found, thread.all_turns())).unwrap_or_default())
+        Ok(self.get(key)?.map(|thread| WorkSums::of(&found, &thread.turns)).unwrap_or_default())
     }
 
     /// The newest places of a plan that have all the words, newest first.

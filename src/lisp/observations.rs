@@ -100,7 +100,7 @@ lisp! { env =>
             let (details, others) = metadata.parts(|files| json!(policy.read_files(thread.project(), files)));
             let payload = Payload::read(r#type, content, others);
             let is_comment = matches!(payload.fields, Fields::StateUpdate(Some(Update::Comment(_))));
-            if is_comment && thread.comments().are_full() {
+            if is_comment && thread.comments.are_full() {
                 return Err(Error::TooManyComments { most: comments::MOST });
             }
             Ok(thread.change(|thread| thread.observe_allowed(&policy, payload, details, now())))
@@ -137,7 +137,7 @@ lisp! { env =>
         let span = |thread: &Thread| match filter.turn {
             None => Span::newest(thread),
             Some(turn) => {
-                let numbers = thread.all_turns().numbers(turn, turn);
+                let numbers = thread.turns.numbers(turn, turn);
                 Span::Observations(numbers.start.max(1), numbers.end.saturating_sub(1))
             }
         };

@@ -49,7 +49,7 @@ lisp! { env =>
     /// See `todo-write-new'.
     fn new_work(thread: Key, id: PartId, path: Option<String>) -> Option<ShownWork> {
         with_thread(env, &thread, |thread| {
-            let work = thread.review().new_work(id.scope(path.as_deref()));
+            let work = thread.review.new_work(id.scope(path.as_deref()));
             work.map(|work| ShownWork::of(&work, false))
         })?
     }
@@ -87,7 +87,7 @@ lisp! { env =>
     /// `:turns`, the numbers of the turns.
     fn unseen(thread: Key) -> Option<ShownUnseen> {
         with_thread(env, &thread, |thread| {
-            let Unseen { files, items, turns } = thread.review().unseen();
+            let Unseen { files, items, turns } = thread.review.unseen();
             (!files.is_empty()).then(|| ShownUnseen {
                 files: files.len(),
                 items: items.into_iter().map(str::to_owned).collect(),
@@ -103,7 +103,7 @@ lisp! { env =>
     /// it was copied, since no message reaches the agent.
     fn comments(thread: Key) -> Vec<ShownComment> {
         with_thread(env, &thread, |thread| {
-            let all = thread.comments().all();
+            let all = thread.comments.all();
             all.map(|kept| ShownComment {
                 id: format!("o{}", kept.number),
                 number: kept.number,
@@ -122,7 +122,7 @@ lisp! { env =>
     fn review_newer(thread: Key, id: PartId, path: Option<String>, newest: u64) -> usize {
         let of = Scope { numbers: (newest.saturating_add(1), u64::MAX), ..id.scope(path.as_deref()) };
         with_thread(env, &thread, |thread| {
-            let new = thread.review().changes(of).filter(|(_, is_new)| *is_new);
+            let new = thread.review.changes(of).filter(|(_, is_new)| *is_new);
             new.map(|(change, _)| &change.file.path).collect::<HashSet<_>>().len()
         })?
     }

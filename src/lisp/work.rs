@@ -91,7 +91,7 @@ struct Heading {
 
 impl Heading {
     fn of(thread: &Thread, place: usize, turn: &Turn) -> Heading {
-        let [added, removed, failed, refused, aside] = thread.work_sums().figures(place);
+        let [added, removed, failed, refused, aside] = thread.work.figures(place);
         Heading {
             turn: place + 1,
             prompt: turn.prompt.as_deref().map(first_line),
@@ -191,9 +191,9 @@ lisp! { env =>
     /// See `todo-write-work'.
     fn work(thread: Key, id: PartId) -> Option<ShownWork> {
         let (known, has_tokens) = with_thread(env, &thread, |thread| {
-            let has_tokens = thread.work_sums().has_tokens(id.part());
+            let has_tokens = thread.work.has_tokens(id.part());
             let is_known = !thread.has_forgotten(id.turn, id.part());
-            (is_known.then(|| id.of(thread.work_sums(), has_tokens)), has_tokens)
+            (is_known.then(|| id.of(&thread.work, has_tokens)), has_tokens)
         })?;
         match known {
             Some(work) => work,
@@ -206,10 +206,10 @@ lisp! { env =>
         let has_forgotten = with_thread(env, &thread, |thread| thread.has_forgotten(Some(0), Part::Whole))?;
         let recorded = if has_forgotten { Some(with_module(|module| module.store.recorded_sums(&thread, None))?) } else { None };
         with_thread(env, &thread, |thread| {
-            let has_tokens = thread.work_sums().has_tokens(Part::Whole);
+            let has_tokens = thread.work.has_tokens(Part::Whole);
             let sums_of = |turn| {
                 let is_forgotten = thread.has_forgotten(Some(turn), Part::Whole);
-                recorded.as_ref().filter(|_| is_forgotten).unwrap_or(thread.work_sums())
+                recorded.as_ref().filter(|_| is_forgotten).unwrap_or(&thread.work)
             };
             let turns = thread.turns().iter().enumerate().map(|(place, turn)| ShownTurn {
                 prompt: turn.prompt.clone(),
@@ -248,7 +248,7 @@ lisp! { env =>
     /// See `todo-write-plan-patches'.
     fn patches(thread: Key, id: PartId, path: Option<String>) -> Vec<(String, String)> {
         let numbers = with_thread(env, &thread, |thread| match id.turn {
-            Some(turn) => thread.all_turns().numbers(turn, turn),
+            Some(turn) => thread.turns.numbers(turn, turn),
             None => 0..u64::MAX,
         })?;
         let found = with_module(|module| module.store.work_recorded(&thread, id.part(), numbers))?;

@@ -157,13 +157,13 @@ mod tests {
             let files = json!({"files": [{"path": path, "added": 1}]});
             note(&mut thread, Type::ToolExecution, files, time);
         }
-        assert_eq!(thread.review().changes(Scope::WHOLE).count(), 2);
-        assert_eq!(thread.review().unseen().files.into_iter().collect::<Vec<_>>(), ["/new"]);
-        let newest = thread.review().newest();
+        assert_eq!(thread.review.changes(Scope::WHOLE).count(), 2);
+        assert_eq!(thread.review.unseen().files.into_iter().collect::<Vec<_>>(), ["/new"]);
+        let newest = thread.review.newest();
         let marks = |until| Marks::from([("/new".to_owned(), until)]);
         assert_eq!(thread.mark_files(marks(newest), true, 200), marks(0));
         assert_eq!(thread.mark_files(marks(newest - 1), true, 200), Marks::new());
-        assert!(thread.review().unseen().files.is_empty());
+        assert!(thread.review.unseen().files.is_empty());
     }
 
     #[test]
@@ -176,7 +176,7 @@ mod tests {
         note(&mut thread, Type::StateUpdate, json!({"copiedComments": [copied]}), 1);
         let mut again = Thread::new("a", Map::new(), 1);
         thread.take_records().iter().for_each(|record| again.apply(record));
-        let telling: Vec<Telling> = again.comments().all().map(|kept| kept.telling).collect();
+        let telling: Vec<Telling> = again.comments.all().map(|kept| kept.telling).collect();
         assert_eq!(telling, [Telling::Told, Telling::Untold, Telling::Copied]);
     }
 

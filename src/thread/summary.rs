@@ -61,7 +61,7 @@ impl Summary {
             prompt: thread.first_prompt(),
             reason: thread.pause_reason().map(str::to_owned),
             ending: thread.ending(),
-            refused: thread.refused().map(str::to_owned),
+            refused: thread.refused.clone(),
             goal: thread.session().goal().cloned(),
             context: context.and_then(|context| context.percent()),
             context_tokens: context.map(|context| context.tokens),
