@@ -29,6 +29,10 @@ const LARGEST_FILE: u64 = 1 << 20;
 #[serde(rename = "Symbol")]
 pub struct Word(&'static str);
 
+const PERMISSION: Word = Word("permission");
+const QUESTION: Word = Word("question");
+const PLAN: Word = Word("plan");
+
 const TEXT: Word = Word("text");
 const SHELL: Word = Word("shell");
 const DIFF: Word = Word("diff");
@@ -114,13 +118,6 @@ enum Main<'q> {
     Diffs(Vec<[&'q str; 3]>),
 }
 
-/// What a tool is to be used for.
-struct Use<'q> {
-    about: Option<Cow<'q, str>>,
-    format: Word,
-    detail: Detail<'q>,
-}
-
 impl<'q> Request<'q> {
     /// What the input of a hook asks; `None` if the user is not to be asked that. Files in the project can be read
     /// if it is given.
@@ -139,7 +136,7 @@ impl<'q> Request<'q> {
                 Request::to_use(tool, given, used, always(), [no("No", true)])
             }
             ("CodexRequest", _) if is_set(&input["elsewhere"]) => {
-                Request::elsewhere(Word("permission"), string(given, "question"), string(given, "question"))
+                Request::elsewhere(PERMISSION, string(given, "question"), string(given, "question"))
             }
             // A question of Codex can be answered, but not refused.
             ("CodexRequest", "AskUserQuestion") => Request::of_questions(given, "multiSelect"),
@@ -151,7 +148,7 @@ impl<'q> Request<'q> {
             }
             ("permission.asked", _) => of_opencode(input),
             ("question.asked", _) if is_set(&input["isTooLarge"]) => {
-                Request::elsewhere(Word("question"), "A question", TOO_LARGE)
+                Request::elsewhere(QUESTION, "A question", TOO_LARGE)
             }
             ("question.asked", _) => {
                 Request { options: vec![no("No answer", false)], ..Request::of_questions(input, "multiple") }
@@ -201,40 +198,45 @@ impl<'q> Request<'q> {
         } else if !texts.is_empty() {
             rest.push((Cow::Owned(json!({"text": texts.join("\n")})), Vec::new()));
         }
-        let kind = Word(if format == MARKDOWN { "plan" } else { "permission" });
+        let kind = if format == MARKDOWN { PLAN } else { PERMISSION };
         let detail = excess(size, FIELDS, "fields").map_or(Detail { main, rest, end }, Detail::words);
-        let answerable = size <= FIELDS;
-        Request { answerable, ..Request::new(kind, "", Use { about: None, format, detail }) }
+        Request { kind, format, answerable: size <= FIELDS, detail, ..Request::words("") }
     }
 
-    fn new(kind: Word, title: impl Into<Cow<'q, str>>, used: Use<'q>) -> Request<'q> {
-        let Use { about, format, detail } = used;
-        let (title, options, questions) = (title.into(), Vec::new(), Vec::new());
+    /// A permission of which only these words are shown.
+    fn words(words: impl Into<Cow<'q, str>>) -> Request<'q> {
         Request {
             program: None,
-            kind,
-            title,
-            about,
+            kind: PERMISSION,
+            title: "".into(),
+            about: None,
             subagent: None,
-            format,
-            options,
-            questions,
+            format: TEXT,
+            options: Vec::new(),
+            questions: Vec::new(),
             answerable: true,
-            detail,
+            detail: Detail::words(words),
         }
     }
 
     /// One that only the agent's own dialog answers.
     fn elsewhere(kind: Word, title: &'q str, words: &'q str) -> Request<'q> {
-        Request { answerable: false, ..Request::new(kind, title, Use::words(words)) }
+        Request { kind, title: title.into(), answerable: false, ..Request::words(words) }
     }
 
-    /// The use of a tool with this input, which the user may also answer by one of `refusals`. One with too many
-    /// fields is not shown.
+    /// The permission to run a command.
+    fn command(command: &'q str, given: &'q Value) -> Request<'q> {
+        let rest = vec![(Cow::Borrowed(given), vec!["command"])];
+        let detail = Detail { rest, ..Detail::words(command) };
+        Request { about: Some(command.into()), format: SHELL, detail, ..Request::words("") }
+    }
+
+    /// The permission to use a tool with this input, which the user may also answer by one of `refusals`. One with
+    /// too many fields is not shown.
     fn to_use(
         tool: &'q str,
         given: &Value,
-        used: impl FnOnce() -> Use<'q>,
+        used: impl FnOnce() -> Request<'q>,
         always: Vec<Choice>,
         refusals: impl IntoIterator<Item = Choice>,
     ) -> Request<'q> {
@@ -242,11 +244,11 @@ impl<'q> Request<'q> {
         let size = given.as_object().map_or(0, serde_json::Map::len).max(count(&given["edits"]));
         let excess = excess(size, FIELDS, "fields");
         let answerable = excess.is_none() && !tool.is_empty();
-        let used = excess.map_or_else(used, Use::words);
+        let used = excess.map_or_else(used, Request::words);
         let mut options = vec![Choice::new("Yes", "allow", yes())];
         options.extend(always);
         options.extend(refusals);
-        Request { options, answerable, ..Request::new(Word("permission"), tool, used) }
+        Request { title: tool.into(), options, answerable, ..used }
     }
 
     /// Questions with options; `multiple` names the field that allows several answers.
@@ -273,15 +275,13 @@ impl<'q> Request<'q> {
         let is_new =
             |question: &Question<'q>| !question.question.is_empty() && texts.insert(question.question);
         let answerable = !questions.is_empty() && questions.iter().all(is_new);
-        let title = questions.first().map_or("A question", |question| question.question);
-        Request { questions, answerable, ..Request::new(Word("question"), title, Use::words("")) }
+        let title = questions.first().map_or("A question", |question| question.question).into();
+        Request { kind: QUESTION, title, questions, answerable, ..Request::words("") }
     }
 
     /// The approval of Claude Code's plan; without its text, only the terminal can approve it.
     fn of_plan(given: &'q Value) -> Request<'q> {
         let plan = filled(given, "plan");
-        let used =
-            Use { format: MARKDOWN, ..Use::words(plan.unwrap_or("The plan is only in the terminal.")) };
         // Without a mode, the one before the plan comes back, which may be auto.
         let mode = |label: &str, mode: &str, kind| {
             let value = Decision { mode: Some(mode.to_owned()), ..yes() };
@@ -294,8 +294,14 @@ impl<'q> Request<'q> {
             mode("go on in auto mode, which asks seldom", "auto", "always"),
             no("Keep planning", true),
         ];
-        let answerable = plan.is_some();
-        Request { options, answerable, ..Request::new(Word("plan"), "Approve the plan?", used) }
+        Request {
+            kind: PLAN,
+            title: "Approve the plan?".into(),
+            format: MARKDOWN,
+            options,
+            answerable: plan.is_some(),
+            ..Request::words(plan.unwrap_or("The plan is only in the terminal."))
+        }
     }
 
     /// All that the request is about. It may compare texts, and read a file of the project.
@@ -318,48 +324,32 @@ impl<'q> Detail<'q> {
     }
 }
 
-impl<'q> Use<'q> {
-    /// One of which only these words are shown.
-    fn words(text: impl Into<Cow<'q, str>>) -> Use<'q> {
-        Use { about: None, format: TEXT, detail: Detail::words(text) }
-    }
-
-    fn command(command: &'q str, given: &'q Value) -> Use<'q> {
-        let rest = vec![(Cow::Borrowed(given), vec!["command"])];
-        let detail = Detail { rest, ..Detail::words(command) };
-        Use { about: Some(command.into()), format: SHELL, detail }
-    }
-}
-
-fn used_by_claude<'q>(tool: &str, given: &'q Value, project: Option<&'q Path>) -> Use<'q> {
+fn used_by_claude<'q>(tool: &str, given: &'q Value, project: Option<&'q Path>) -> Request<'q> {
     let file = given["file_path"].as_str().or_else(|| given["notebook_path"].as_str());
     match (given["command"].as_str(), file) {
-        (Some(command), _) if ["Bash", "PowerShell"].contains(&tool) => Use::command(command, given),
+        (Some(command), _) if ["Bash", "PowerShell"].contains(&tool) => Request::command(command, given),
         (_, Some(file)) if let Some((change, shown)) = Change::of(tool, given, file, project) => {
             let main = Main::Change(change);
             let rest = vec![(Cow::Borrowed(given), shown)];
             let detail = Detail { main, rest, end: String::new() };
-            Use { about: Some(file.into()), format: DIFF, detail }
+            Request { about: Some(file.into()), format: DIFF, detail, ..Request::words("") }
         }
         _ => {
             let first = given.as_object().into_iter().flatten().find_map(|(_, value)| value.as_str());
             let rest = vec![(Cow::Borrowed(given), Vec::new())];
-            Use {
-                about: first.map(Cow::Borrowed),
-                format: TEXT,
-                detail: Detail { rest, ..Detail::words("") },
-            }
+            let detail = Detail { rest, ..Detail::words("") };
+            Request { about: first.map(Cow::Borrowed), detail, ..Request::words("") }
         }
     }
 }
 
-fn used_by_codex<'q>(tool: &str, given: &'q Value) -> Use<'q> {
+fn used_by_codex<'q>(tool: &str, given: &'q Value) -> Request<'q> {
     if tool == "Command" {
-        return Use::command(string(given, "command"), given);
+        return Request::command(string(given, "command"), given);
     }
     let rest = vec![(Cow::Borrowed(given), vec!["diff", "file_path"])];
     let detail = Detail { rest, ..Detail::words(string(given, "diff")) };
-    Use { about: Some(string(given, "file_path").into()), format: DIFF, detail }
+    Request { about: Some(string(given, "file_path").into()), format: DIFF, detail, ..Request::words("") }
 }
 
 // ---- opencode
@@ -393,7 +383,7 @@ fn of_opencode(input: &Value) -> Request<'_> {
     let label = format!("Always allow {shown}, until opencode ends: {forever}");
     let has_always = answerable && !forever.is_empty();
     let always = has_always.then(|| choice_of_suggestion(label, 0)).into_iter().collect();
-    let used = || hidden.map_or_else(|| used_by_opencode(input, &patterns("patterns")), Use::words);
+    let used = || hidden.map_or_else(|| used_by_opencode(input, &patterns("patterns")), Request::words);
     let request = Request::to_use(shown, &Value::Null, used, always, [no("No", true)]);
     Request { answerable, ..request }
 }
@@ -426,7 +416,7 @@ fn hidden_of_opencode(input: &Value) -> Option<String> {
 
 /// The plugin adds what the tool is called with; of the metadata, a diff is the change itself. For an edit, it says
 /// all that the call does. A later version may ask for more.
-fn used_by_opencode<'q>(input: &'q Value, patterns: &[&'q str]) -> Use<'q> {
+fn used_by_opencode<'q>(input: &'q Value, patterns: &[&'q str]) -> Request<'q> {
     let (call, metadata) = (&input["input"], &input["metadata"]);
     let command = filled(call, "command").or_else(|| filled(metadata, "command"));
     let file = filled(metadata, "filepath").or_else(|| filled(call, "filePath"));
@@ -434,7 +424,7 @@ fn used_by_opencode<'q>(input: &'q Value, patterns: &[&'q str]) -> Use<'q> {
     let others = (Cow::Borrowed(input), OPENCODE.to_vec());
     match (string(input, "permission"), command, filled(metadata, "diff")) {
         ("bash", Some(command), _) => {
-            let mut used = Use::command(command, call);
+            let mut used = Request::command(command, call);
             used.detail.rest.push(others);
             used
         }
@@ -445,7 +435,8 @@ fn used_by_opencode<'q>(input: &'q Value, patterns: &[&'q str]) -> Use<'q> {
             }
             rest.push(others);
             let detail = Detail { rest, ..Detail::words(diff.trim_end_matches('\n')) };
-            Use { about: Some(file.map_or(all.into(), Cow::Borrowed)), format: DIFF, detail }
+            let about = Some(file.map_or(all.into(), Cow::Borrowed));
+            Request { about, format: DIFF, detail, ..Request::words("") }
         }
         (_, command, None) => {
             let about = if all.is_empty() { command.or(file).map(Cow::Borrowed) } else { Some(all.into()) };
@@ -453,7 +444,7 @@ fn used_by_opencode<'q>(input: &'q Value, patterns: &[&'q str]) -> Use<'q> {
                 patterns.iter().map(|pattern| json!(pattern).to_string()).collect::<Vec<_>>().join("\n");
             let [metadata, call] = [metadata, call].map(|object| (Cow::Borrowed(object), Vec::new()));
             let detail = Detail { rest: vec![metadata, call, others], ..Detail::words(main) };
-            Use { about, format: TEXT, detail }
+            Request { about, detail, ..Request::words("") }
         }
     }
 }
