@@ -403,21 +403,19 @@ impl Plan {
         }
     }
 
-    /// Calls `work` with a thread that has all of a span, which may be read from older segments. `older` keeps that
-    /// for the next call.
+    /// A thread that has all of a span, which may be read from older segments. `older` keeps that for the next call.
     ///
     /// # Errors
     /// [`Error::Journal`].
-    pub(super) fn with_span<T>(
-        &self,
+    pub(super) fn spanning<'t>(
+        &'t self,
         span: Span,
-        older: &mut Option<OlderThread>,
-        work: impl FnOnce(&Thread) -> T,
-    ) -> Result<T, Error> {
+        older: &'t mut Option<OlderThread>,
+    ) -> Result<&'t Thread, Error> {
         let version = (self.thread.revisions().last(), self.thread.observations().next_number());
         let mut span = span.within(&self.thread);
         let Some(journal) = self.journal.as_ref().filter(|_| !span.is_in(&self.thread)) else {
-            return Ok(work(&self.thread));
+            return Ok(&self.thread);
         };
         let is_kept = |kept: &OlderThread| {
             kept.key == self.key() && kept.version == version && span.is_in(&kept.thread)
@@ -432,7 +430,7 @@ impl Plan {
             }
             *older = read.map(|thread| OlderThread { key: self.key().to_owned(), version, thread });
         }
-        Ok(work(older.as_ref().map_or(&self.thread, |older| &older.thread)))
+        Ok(older.as_ref().map_or(&self.thread, |older| &older.thread))
     }
 
     /// The records of a span, oldest first, with those that are not saved. It may have more.

@@ -171,60 +171,40 @@ pub struct Place {
 
 /// A plan that is yet to be searched.
 #[derive(Debug)]
-pub(super) struct PlanToSearch {
+pub struct PlanToSearch {
     pub(super) key: String,
     pub(super) title: Option<String>,
-    /// The files of its segments, the oldest last.
+    /// The files of its segments, the oldest first.
     pub(super) segments: Vec<PathBuf>,
     pub(super) search: Search,
 }
 
-/// A search of all plans, a segment at a time.
-#[derive(Debug)]
-pub struct WideSearch {
+/// The newest `limit` places of plans, newest first, and why journals cannot be read.
+///
+/// # Errors
+/// That of `step`, which is told before each segment how many were searched, and of how many.
+pub fn search_plans<E>(
+    plans: Vec<PlanToSearch>,
     limit: usize,
-    left: Vec<PlanToSearch>,
-    /// The number of segments searched, and of all.
-    progress: (usize, usize),
-    /// The newest places, newest first.
-    pub places: Vec<Place>,
-    /// The plans whose journals cannot be read, and why.
-    pub unreadable: Vec<Error>,
-}
-
-impl WideSearch {
-    pub(super) fn new(limit: usize, left: Vec<PlanToSearch>) -> WideSearch {
-        let total = left.iter().map(|plan| plan.segments.len()).sum();
-        WideSearch { limit, left, progress: (0, total), places: Vec::new(), unreadable: Vec::new() }
-    }
-
-    /// Searches the next segment; returns whether there are more.
-    pub fn step(&mut self) -> bool {
-        let Some(plan) = self.left.last_mut() else { return false };
-        if let Some(path) = plan.segments.pop() {
-            self.progress.0 += 1;
+    mut step: impl FnMut(usize, usize) -> Result<(), E>,
+) -> Result<(Vec<Place>, Vec<Error>), E> {
+    let all = plans.iter().map(|plan| plan.segments.len()).sum();
+    let (mut done, mut places, mut unreadable) = (0, Vec::new(), Vec::new());
+    for PlanToSearch { key, title, segments, mut search } in plans {
+        for path in segments {
+            step(done, all)?;
+            done += 1;
             match records_of(&path) {
-                Ok(records) => records.iter().for_each(|record| plan.search.add_record(record)),
-                Err(reason) => {
-                    self.unreadable.push(Error::Journal { file: path.display().to_string(), reason });
-                }
+                Ok(records) => records.iter().for_each(|record| search.add_record(record)),
+                Err(reason) => unreadable.push(Error::Journal { file: path.display().to_string(), reason }),
             }
         }
-        if plan.segments.is_empty()
-            && let Some(PlanToSearch { key, title, search, .. }) = self.left.pop()
-        {
-            let place = |found| Place { thread: key.clone(), title: title.clone(), found };
-            self.places.extend(search.finish(self.limit).into_iter().map(place));
-            self.places.sort_by_key(|place| std::cmp::Reverse(place.found.timestamp));
-            self.places.truncate(self.limit);
-        }
-        !self.left.is_empty()
+        let place = |found| Place { thread: key.clone(), title: title.clone(), found };
+        places.extend(search.finish(limit).into_iter().map(place));
+        places.sort_by_key(|place: &Place| std::cmp::Reverse(place.found.timestamp));
+        places.truncate(limit);
     }
-
-    /// The number of segments searched, and of all.
-    pub fn progress(&self) -> (usize, usize) {
-        self.progress
-    }
+    Ok((places, unreadable))
 }
 
 /// Whether observations of a type are something said, run or returned.

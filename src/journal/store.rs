@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::folder;
 use super::plan::{OlderThread, Plan};
-use super::search::{Match, PlanToSearch, Query, Search, WideSearch};
+use super::search::{Match, PlanToSearch, Query, Search};
 use super::segments::{Durability, SEGMENT, Span};
 use super::summary::KeptPlan;
 use crate::error::Error;
@@ -273,23 +273,14 @@ impl Store {
         }
     }
 
-    /// Calls `work` with a thread that has all of a span; see [`Store::get`]. None if it exists nowhere.
+    /// A thread that has all of a span; see [`Store::get`].
     ///
     /// # Errors
     /// As [`Store::get`].
-    pub fn with_span<T>(
-        &mut self,
-        key: &str,
-        span: Span,
-        work: impl FnOnce(&Thread) -> T,
-    ) -> Result<Option<T>, Error> {
-        let mut older = self.older.take();
-        let value = match self.plan(key)? {
-            Some(plan) => Some(plan.with_span(span, &mut older, work)?),
-            None => None,
-        };
-        self.older = older;
-        Ok(value)
+    pub fn spanning(&mut self, key: &str, span: Span) -> Result<Option<&Thread>, Error> {
+        self.plan(key)?;
+        let Some(plan) = self.plans.get(key) else { return Ok(None) };
+        plan.spanning(span, &mut self.older).map(Some)
     }
 
     /// The records of a plan of a span, oldest first. There may be more.
@@ -356,28 +347,23 @@ impl Store {
         Ok(search.finish(limit))
     }
 
-    /// A search of all plans for the newest places that have all the words.
-    pub fn wide_search(&mut self, query: Query, limit: usize) -> WideSearch {
-        let mut left: Vec<PlanToSearch> = Vec::new();
-        for KeptPlan { key, summary, .. } in self.kept(0).0 {
-            let folder = self.folder().map(|root| folder::folder_of(root, &key));
-            let segments = folder.iter().flat_map(|folder| folder::segments(folder)).rev();
-            let segments = segments.map(|(_, path)| path).collect();
-            left.push(PlanToSearch {
-                key,
-                title: summary.title,
-                segments,
-                search: Search::new(query.clone()),
-            });
-        }
+    /// All plans, for [`super::search::search_plans`].
+    pub fn plans_to_search(&mut self, query: &Query) -> Vec<PlanToSearch> {
+        let mut plans = Vec::new();
         for plan in self.plans.values().filter(|plan| plan.journal().is_none_or(|one| one.place().is_none()))
         {
             let mut search = Search::new(query.clone());
             search.add_thread(plan);
             let (key, title) = (plan.key().to_owned(), plan.title().map(str::to_owned));
-            left.push(PlanToSearch { key, title, segments: Vec::new(), search });
+            plans.push(PlanToSearch { key, title, segments: Vec::new(), search });
         }
-        WideSearch::new(limit, left)
+        for KeptPlan { key, summary, .. } in self.kept(0).0.into_iter().rev() {
+            let folder = self.folder().map(|root| folder::folder_of(root, &key));
+            let segments = folder.iter().flat_map(|folder| folder::segments(folder));
+            let (segments, search) = (segments.map(|(_, path)| path).collect(), Search::new(query.clone()));
+            plans.push(PlanToSearch { key, title: summary.title, segments, search });
+        }
+        plans
     }
 
     /// How the agent of a plan of this process ended by its journal, and when that last changed.

@@ -18,7 +18,7 @@ use crate::events::comments;
 use crate::events::observation::{Details, Filter, Observation, Payload, Phase, Type};
 use crate::events::payload::{Fields, Update};
 use crate::events::work::CallOutcome;
-use crate::journal::search::{Match, Place, Query};
+use crate::journal::search::{Match, Place, Query, search_plans};
 use crate::journal::segments::Span;
 use crate::named::Name;
 use crate::thread::Thread;
@@ -121,15 +121,12 @@ lisp! { env =>
     /// journals that cannot be read.
     fn search_all(text: String, limit: usize) -> (Vec<Place>, Vec<String>) {
         let query = query(&text)?;
-        let mut search = with_module(|module| module.store.wide_search(query, limit));
+        let plans = with_module(|module| module.store.plans_to_search(&query));
         let begun = Instant::now();
-        while search.step() {
-            let (done, all) = search.progress();
-            // `C-g` ends the search.
-            env.call(say_wait, (begun.elapsed().as_secs_f64(), done * 100 / all.max(1)))?;
-        }
-        let unreadable = search.unreadable.iter().map(ToString::to_string).collect();
-        (search.places, unreadable)
+        // `C-g` ends the search.
+        let step = |done, all| env.call(say_wait, (begun.elapsed().as_secs_f64(), done * 100 / all)).map(drop);
+        let (places, unreadable) = search_plans(plans, limit, step)?;
+        (places, unreadable.iter().map(ToString::to_string).collect())
     }
 
     /// See `todo-write-observations'.

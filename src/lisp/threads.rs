@@ -64,14 +64,9 @@ pub(super) fn with_span<T>(
     work: impl FnOnce(&Thread) -> T,
 ) -> Result<T> {
     let span = with_thread(env, key, span)?;
-    let mut work = Some(work);
-    let found = with_module(|module| {
-        module.store.with_span(key, span, |thread| work.take().map(|work| work(thread)))
-    })?;
-    Ok(match (found.flatten(), work) {
-        (Some(value), _) => value,
-        (None, Some(work)) => work(&Thread::new(key, Map::new(), 1)),
-        (None, None) => unreachable!("it has a value"),
+    with_module(|module| match module.store.spanning(key, span)? {
+        Some(thread) => Ok(work(thread)),
+        None => Ok(work(&Thread::new(key, Map::new(), 1))),
     })
 }
 

@@ -182,7 +182,8 @@ fn a_journal_of_version_0_3_is_read_and_continued_and_stays_as_it_is() {
         .unwrap();
     let mut second = store(folder.path());
     assert_eq!(contents(open(&mut second).list()), ["Of long ago", "New"]);
-    let lists = second.with_span(KEY, Span::WHOLE, |thread| thread.list_at(1).unwrap().len());
+    let lists =
+        second.spanning(KEY, Span::WHOLE).map(|found| found.map(|thread| thread.list_at(1).unwrap().len()));
     assert_eq!(lists.unwrap(), Some(1));
     assert_eq!((second.take_warnings(), fs::read(&path).unwrap()), (vec![], before));
     second.forget(KEY).unwrap();

@@ -47,7 +47,7 @@ fn known(store: &mut Store) -> BTreeMap<String, Known> {
     let keys = kept(store);
     let known = keys.into_iter().map(|key| {
         let observed = |thread: &Thread| thread.observations().reported().cloned().collect::<Vec<_>>();
-        let all = store.with_span(&key, Span::Observations(1, u64::MAX), observed).unwrap().unwrap();
+        let all = observed(store.spanning(&key, Span::Observations(1, u64::MAX)).unwrap().unwrap());
         let thread = store.get(&key).unwrap().unwrap();
         // When a title is told does not matter, nor when another Emacs took over.
         let is_line = |kind| !matches!(kind, Type::Title | Type::StateUpdate);

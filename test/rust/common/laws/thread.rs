@@ -66,7 +66,7 @@ pub struct Everything {
 
 /// That of the thread in a store, whatever of it is in memory.
 pub fn everything(store: &mut Store) -> Everything {
-    let mut read = |span, work: &mut dyn FnMut(&Thread)| store.with_span(KEY, span, work).unwrap().unwrap();
+    let mut read = |span, work: &mut dyn FnMut(&Thread)| work(store.spanning(KEY, span).unwrap().unwrap());
     let (mut revisions, mut observations, mut last) = (Vec::new(), Vec::new(), Span::WHOLE);
     read(Span::WHOLE, &mut |thread| {
         let all = thread.revisions().iter();
@@ -140,7 +140,8 @@ impl Run<'_> {
         // The newest revision, and one other, in turn.
         for number in [self.lists.len() - 1, self.now as usize % self.lists.len()] {
             let span = Span::Revisions(number as u64, number as u64);
-            let list = self.store.with_span(KEY, span, |thread| thread.list_at(number as u64));
+            let list =
+                self.store.spanning(KEY, span).map(|found| found.map(|thread| thread.list_at(number as u64)));
             let list = list.unwrap().unwrap().unwrap();
             assert!(is_same_list(&list, &self.lists[number]), "{list:?}");
         }
