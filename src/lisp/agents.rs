@@ -208,7 +208,7 @@ lisp! { env =>
         let reported = ShownActivity::reported(&thread);
         let (state, about, new, last) = with_thread(env, &thread, |thread| {
             let about = thread.parent().is_none().then(|| thread.about().clone());
-            (thread.state(), about, thread.review().unseen().files.len(), thread.last_time())
+            (thread.state(), about, thread.review.unseen().files.len(), thread.last_time())
         })?;
         match about {
             // A process may work for a moment in a session in which nothing was asked.
