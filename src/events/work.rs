@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::events::observation::Observation;
 use crate::events::payload::{AgentsWork, Call, Fields, FileEntry, Used};
@@ -125,18 +125,16 @@ impl Tokens {
     }
 }
 
-/// The tokens of a response, the content of a USAGE.
+/// The tokens of a response.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Usage {
     /// The tokens.
-    #[serde(flatten)]
     pub tokens: Tokens,
+    /// The model.
+    pub model: Option<String>,
     /// Whether the output is a lower bound.
     pub at_least: bool,
-    /// The model.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
 }
 
 impl Usage {
@@ -147,9 +145,19 @@ impl Usage {
         let [cache_read, cache_write] = ["cacheRead", "cacheWrite"].map(count);
         Usage {
             tokens: Tokens { input, output, cache_read, cache_write },
-            at_least: content["atLeast"] == true,
             model: content["model"].as_str().map(str::to_owned),
+            at_least: content["atLeast"] == true,
         }
+    }
+
+    /// The content of its USAGE.
+    pub(crate) fn content(&self) -> Value {
+        let mut content = json!(self.tokens);
+        content["atLeast"] = self.at_least.into();
+        if let Some(model) = &self.model {
+            content["model"] = model.as_str().into();
+        }
+        content
     }
 }
 

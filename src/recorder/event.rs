@@ -60,7 +60,7 @@ impl Recorder {
             EventKind::Thoughts(text) => Payload::new(Type::Thoughts, said(text)),
             EventKind::Usage { response, usage, context } => {
                 let used = Used { response: Some(response.clone()), context: *context, of_session: None };
-                Payload::with(Fields::Usage(used), json!(usage))
+                Payload::with(Fields::Usage(used), usage.content())
             }
             EventKind::Goal(goal) => {
                 let goal = goal.bounded();
