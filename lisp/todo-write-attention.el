@@ -119,10 +119,10 @@ likely about follows: the last one without a result."
           (pid (format "process %d" pid))
           (machine (format "a terminal of %s" (todo-write-text-line machine))))))
 
-(defun todo-write-attention-visit (agent)
-  "Go to the buffer or the tmux pane of AGENT.
+(defun todo-write-attention-visit-agent-of (thread)
+  "Go to the buffer or the tmux pane of the agent of THREAD.
 If it has none, show its plan and say where it runs."
-  (let* ((thread (plist-get agent :thread))
+  (let* ((agent (todo-write-attention-agent-of thread))
          (pid (todo-write-agent-pid thread))
          (buffer (todo-write-agent-buffer thread))
          (shown (and pid (not buffer) (todo-write-terminal-select-pane pid))))
@@ -146,8 +146,7 @@ If it has none, show its plan and say where it runs."
     (todo-write-agent-see thread)))
 
 (defun todo-write-attention-reachable-p (thread)
-  "Return non-nil if `todo-write-attention-visit' goes to the agent of THREAD.
-That is to a buffer of this Emacs, or to a pane of tmux."
+  "Return non-nil if the agent of THREAD has a buffer of this Emacs or a pane of tmux."
   (or (todo-write-agent-buffer thread)
       (when-let* ((pid (todo-write-agent-pid thread)))
         (todo-write-terminal-in-tmux-p pid))))
@@ -157,15 +156,11 @@ That is to a buffer of this Emacs, or to a pane of tmux."
   (or (todo-write-agent thread)
       (todo-write-agent-plist thread (todo-write-about thread) nil 0)))
 
-(defun todo-write-attention-visit-agent-of (thread)
-  "Go to the buffer of the agent of THREAD; see `todo-write-attention-visit'."
-  (todo-write-attention-visit (todo-write-attention-agent-of thread)))
-
 (defun todo-write-attention-attend (agent)
   "Show what AGENT asks, to answer it; if it asks nothing, go to it."
-  (if (> (plist-get agent :requests) 0)
-      (todo-write-answer (plist-get agent :thread))
-    (todo-write-attention-visit agent)))
+  (funcall (if (> (plist-get agent :requests) 0) #'todo-write-answer
+             #'todo-write-attention-visit-agent-of)
+           (plist-get agent :thread)))
 
 (defvar todo-write-attention--tour nil
   "The agents visited by `todo-write-next-waiting', or nil.

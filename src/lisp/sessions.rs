@@ -180,7 +180,8 @@ impl Module {
         };
         // A process may work for a moment, as on /resume, in a session in which nothing was asked.
         if !has_thread && matches!(what, Process::Idle { .. } | Process::Gone(_)) {
-            return Some(self.store.tell(&session.key, [Fact::Process(Told::default())], now()));
+            let is_transition = self.store.agents.forget(&session.key);
+            return Some(Changed { thread: session.key, is_transition, ..Changed::default() });
         }
         Some(self.report(&session.key, what, since))
     }

@@ -132,24 +132,24 @@ fn call(id: &str, excluded: &Option<String>) -> Call {
 pub(super) fn turn(kind: &EventKind, time: Millis, now: Millis) -> Option<Turn> {
     let over = |ending, reason: &str| End::new(ending, Some(reason.to_owned()));
     let end = match kind {
-        EventKind::Interrupted => Some(over(Ending::EndOfTurn, INTERRUPTED)),
-        EventKind::Denied => Some(over(Ending::Denied, DENIED)),
-        EventKind::SubagentEnded => Some(over(Ending::EndOfTurn, "the subagent returned")),
+        EventKind::Interrupted => over(Ending::EndOfTurn, INTERRUPTED),
+        EventKind::Denied => over(Ending::Denied, DENIED),
+        EventKind::SubagentEnded => over(Ending::EndOfTurn, "the subagent returned"),
         EventKind::TurnEnded { error: None, background } => {
-            Some(End { background: *background, ..over(Ending::EndOfTurn, "end of turn") })
+            End { background: *background, ..over(Ending::EndOfTurn, "end of turn") }
         }
         EventKind::TurnEnded { error: Some(error), background } => {
             let has_failed = is_recent(time, now);
-            Some(End { has_failed, background: *background, ..over(Ending::Error, error) })
+            End { has_failed, background: *background, ..over(Ending::Error, error) }
         }
         EventKind::Title(_)
         | EventKind::Moved(_)
         | EventKind::Goal(_)
         | EventKind::Cost(_)
         | EventKind::OfSubagent { .. } => return None,
-        _ => None,
+        _ => return Some(Turn::Runs(None)),
     };
-    Some(end.map_or(Turn::Runs(None), Turn::Over))
+    Some(Turn::Over(end))
 }
 
 pub(super) fn is_recent(time: Millis, now: Millis) -> bool {

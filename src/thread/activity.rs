@@ -362,11 +362,6 @@ impl Facts {
 
     fn tell_process(&mut self, mut told: Told<Process>) {
         use Process::{Dialog, Gone, Idle, Lost, Unknown};
-        // Nothing is known of it any more.
-        if told == Told::default() {
-            (self.process, self.own_pid, self.rested) = (told, None, 0);
-            return;
-        }
         let last = &self.process;
         let is_less = match (&last.what, &told.what) {
             _ if told.by == last.by => false,
@@ -522,9 +517,9 @@ impl Agents {
         self.0.iter().filter(|(_, known)| known.decision.is_some()).map(|(key, _)| key.as_str())
     }
 
-    /// Forgets what was told of the agent of a thread.
-    pub fn forget(&mut self, key: &str) {
-        self.0.remove(key);
+    /// Forgets what was told of the agent of a thread; returns whether anything was decided of it.
+    pub fn forget(&mut self, key: &str) -> bool {
+        self.0.remove(key).is_some_and(|known| known.decision.is_some())
     }
 }
 
@@ -567,12 +562,21 @@ impl AgentActivity {
         let is_agents = self.ending.is_some() || self.activity == Activity::Idle;
         !is_agents && self.paused.as_deref() != Some(SUSPENDED)
     }
+}
 
-    /// This after what the agent does now. A pause of the user stays until the agent works again.
-    fn after(&self, agent: &Decision, has_open_items: bool) -> AgentActivity {
-        let AgentActivity { ending, activity, .. } = *self;
-        let users = || self.paused.clone().filter(|_| self.is_users_pause());
-        let without_stop = || self.paused.clone().filter(|why| why != SUSPENDED);
+impl Thread {
+    /// Follows what the agent does, from the time `now` on: its time runs or stops, and its plan is paused
+    /// if a turn ended with open items.
+    pub fn follow(&mut self, agent: &Decision, now: Millis) {
+        self.change_activity(self.following(agent), now);
+    }
+
+    /// The activity that [`Thread::follow`] would make. A pause of the user stays until the agent works again.
+    pub(crate) fn following(&self, agent: &Decision) -> AgentActivity {
+        let AgentActivity { ref paused, ending, activity } = self.activity;
+        let users = || paused.clone().filter(|_| self.activity.is_users_pause());
+        let without_stop = || paused.clone().filter(|why| why != SUSPENDED);
+        let has_open_items = matches!(self.state(), State::Active | State::Paused);
         let pause = agent.pause.clone().filter(|_| has_open_items || agent.doing == Doing::Suspended);
         let doing = if agent.is_guess { Doing::Unknown } else { agent.doing };
         let (paused, ending, activity) = match doing {
@@ -589,19 +593,6 @@ impl AgentActivity {
             Doing::Unknown => (without_stop(), ending, activity),
         };
         AgentActivity { paused, ending, activity }
-    }
-}
-
-impl Thread {
-    /// Follows what the agent does, from the time `now` on: its time runs or stops, and its plan is paused
-    /// if a turn ended with open items.
-    pub fn follow(&mut self, agent: &Decision, now: Millis) {
-        self.change_activity(self.following(agent), now);
-    }
-
-    /// The activity that [`Thread::follow`] would make.
-    pub(crate) fn following(&self, agent: &Decision) -> AgentActivity {
-        self.activity.after(agent, matches!(self.state(), State::Active | State::Paused))
     }
 
     /// Pauses the thread if there is a reason, else resumes it, so that its agent has not ended.

@@ -530,7 +530,7 @@ transitions, (KEY . STATE), newest first."
                      ("list-clients" '("5 /dev/pts/1" "7 /dev/pts/2"))
                      (_ (push (cons command arguments) asked) nil)))))
         (should (equal (car (todo-write-attention-tests--messages
-                              (todo-write-attention-visit (todo-write-agent "a"))))
+                              (todo-write-attention-visit-agent-of "a")))
                        "login is in the tmux pane my work:1.0, which its terminal shows now"))
         (should (equal (reverse asked)
                        '(("select-window" "-t" "=my work:1.0") ("select-pane" "-t" "=my work:1.0")
