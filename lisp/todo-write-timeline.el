@@ -145,15 +145,18 @@ SPAN is the time span of all rows."
                      for kind = (plist-get row :kind)
                      collect
                      (list (plist-get (plist-get row :item) :id)
-                           (vector (concat (propertize (todo-write-text-shape kind)
+                           (vconcat
+                            (mapcar (lambda (cell) (todo-write-text-helped cell text))
+                                    (list (concat
+                                           (propertize (todo-write-text-shape kind)
                                                        'face (todo-write-row-shape-face kind))
                                            " "
                                            (propertize (todo-write-text-truncate text (- label 2))
-                                                       'face (todo-write-row-face kind)
-                                                       'help-echo (todo-write-text-help text)))
-                                   (todo-write-timeline--bar row span columns)
-                                   (propertize (todo-write-text-time (plist-get row :spent))
-                                               'face 'todo-write-time))))))))
+                                                       'face (todo-write-row-face kind)))
+                                          (todo-write-timeline--bar row span columns)
+                                          (propertize (todo-write-text-time
+                                                       (plist-get row :spent))
+                                                      'face 'todo-write-time))))))))))
 
 ;;;###autoload
 (defun todo-write-timeline (&optional thread)
