@@ -399,6 +399,16 @@ CUT non-nil means that the heading of a turn shows its line in part."
      ;; The heading of a turn has the date.
      (if (consp id) (and entries (todo-write-story--date (car entries))) day))))
 
+(defun todo-write-story-running (thread)
+  "Return the text of the call of THREAD's agent that has not ended, or nil.
+That is its newest one, if nothing was said or returned after it."
+  (let* ((newest (todo-write-observations
+                  thread :limit 1 :types '("TOOL_CALL" "TOOL_EXECUTION" "MESSAGE")))
+         (entry (car (todo-write-story--entries-of
+                      (append newest nil) (plist-get (todo-write-about thread) :project)))))
+    (when (and entry (equal "TOOL_CALL" (plist-get (aref newest 0) :type)))
+      (todo-write-story-entry-text entry))))
+
 (defun todo-write-story-prompt (thread number)
   "Return the prompt of the turn NUMBER of THREAD as an entry, or nil."
   (let ((prompts (todo-write-observations thread :types '("INTENT") :turn number :limit 1)))

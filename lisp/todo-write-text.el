@@ -251,8 +251,10 @@ displayed in its place.  AT-START means that the beginning was truncated."
     (apply #'concat (nreverse parts))))
 
 (defun todo-write-text-unmark (line)
-  "Return LINE without the marks of bold text."
-  (replace-regexp-in-string "\\*\\*\\([^*\n]+\\)\\*\\*" "\\1" line))
+  "Return LINE without Markdown's marks of bold text and links."
+  (replace-regexp-in-string "\\*\\*\\([^*\n]+\\)\\*\\*\\|\\[\\([^][\n]+\\)](https?://[^()\n ]+)"
+                            (lambda (match) (or (match-string 1 match) (match-string 2 match)))
+                            line t t))
 
 (defun todo-write-text-duration (milliseconds)
   "Return MILLISECONDS as seconds, or as `todo-write-text-time' from a minute on."

@@ -246,7 +246,10 @@ WORK is as from `todo-write-plan-header-work', UNSEEN as from
       (insert (todo-write-welcome-efrit) "\n"))
     (todo-write-row-insert-header
      summary width nil work
-     (and thread (null (plist-get summary :title)) (todo-write-plan-title thread)))
+     (when-let* ((title (and thread (null (plist-get summary :title))
+                             (todo-write-plan-title thread))))
+       ;; A prompt may be long, and the sums should have room.
+       (todo-write-text-truncate (todo-write-text-unmark title) 60)))
     (when-let* ((goal (plist-get summary :goal)))
       (below (todo-write-row-goal goal) 'todo-write-detail))
     (when-let* ((parts (and thread (todo-write-view-rows--agent thread summary unseen))))
@@ -273,6 +276,10 @@ SUMMARY and UNSEEN are as for `todo-write-view-rows--insert-header'."
                                       " new")
                               'face 'todo-write-lines-new))
                 (and context (propertize context 'face 'todo-write-detail))
+                ;; What runs now stands in sight, however long the story is.
+                (when-let* (((eq 'working (car (todo-write-activity thread))))
+                            (call (todo-write-story-running thread)))
+                  (todo-write-text-truncate (concat (todo-write-text-shape 'tool) " " call) 40))
                 (when (todo-write-json-filled text)
                   (let ((text (todo-write-text-unmark (todo-write-text-line text 400))))
                     (propertize (concat (todo-write-text-shape 'quote) text

@@ -261,7 +261,7 @@ They are as for `todo-write-show-diff'."
          (todo-write-text-line
           ;; The task of an earlier list is no longer an item.
           (or (plist-get (todo-write-item thread id) :content) "this task")))
-        ((eq 'turn (car-safe id)) "what followed this prompt")
+        ((eq 'turn (car-safe id)) "this prompt")
         (id "this task")
         (t "this plan")))
 

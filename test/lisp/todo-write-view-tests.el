@@ -148,6 +148,20 @@ Leave out times if WITHOUT-TIMES is non-nil."
       (should (string-match-p (format "^ %s$" reason) (todo-write-test-text)))
       (should (eq ending (plist-get (todo-write-summary "a") :ending))))))
 
+(ert-deftest todo-write-view-says-below-the-header-what-runs ()
+  (todo-write-test-with-view
+    (todo-write-observe "a" "INTENT" "Read [the *page*](https://example.org/x) about **roofs**, please")
+    (todo-write-set-activity "a" 'working)
+    (todo-write-observe "a" "MESSAGE" "Now the roof.")
+    (todo-write-observe "a" "TOOL_CALL" '(:id "c" :name "Bash" :input (:command "make roof"))
+                        :call-id "c")
+    (should (string-match-p "\\` Read the \\*page\\* about roofs, please +no tasks\n"
+                            (todo-write-test-text)))
+    (should (string-match-p "^ working · ▸ make roof · “Now the roof\\.”$" (todo-write-test-text)))
+    (todo-write-observe "a" "TOOL_EXECUTION" '(:id "c" :name "Bash" :content "fine")
+                        :call-id "c" :outcome 'ok)
+    (should (string-match-p "^ working · “Now the roof\\.”$" (todo-write-test-text)))))
+
 (ert-deftest todo-write-view-keeps-a-pause-of-the-user-while-the-agent-waits ()
   (todo-write-test-with-view
     (todo-write-test-write "a" '("Build" "in_progress"))
