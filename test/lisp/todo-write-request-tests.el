@@ -80,7 +80,7 @@
                      (lambda () (todo-write-forget "a"))
                      (lambda () (todo-write-request-tests--ask "a" "1"))))
     (todo-write-request-tests--with
-      (let ((told 0))
+      (let ((told 0) debug-on-error)
         (todo-write-test-write "a" "Test")
         (todo-write-request-tests--ask "a" "1" :withdrawn (lambda () (cl-incf told) (error "Gone")))
         (funcall end)
