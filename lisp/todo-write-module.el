@@ -24,12 +24,9 @@
 (defconst todo-write-version "0.3.0"
   "Version of this package, which must also be the module's.")
 
-(defcustom todo-write-module-directory nil
+(defvar todo-write-module-directory nil
   "Folder of the module `todo-write-dyn', or nil for that of the Lisp files.
-Emacs looks for a prebuilt module there and puts a new one there."
-  :group 'todo-write
-  :type '(choice (const :tag "Beside the Lisp files" nil) directory)
-  :package-version '(todo-write . "0.2.0"))
+Emacs looks for a prebuilt module there and puts a new one there.")
 
 (defcustom todo-write-module-source 'ask
   "How to get the module, or the program todo-write-mcp, when it is missing.
@@ -45,12 +42,9 @@ nil: signal an error that names the remedy."
                  (const :tag "Signal an error" nil))
   :package-version '(todo-write . "0.2.0"))
 
-(defcustom todo-write-mcp-program nil
+(defvar todo-write-mcp-program nil
   "File name of the program `todo-write-mcp'.
-If nil, it is searched beside the Lisp files and in variable `exec-path'."
-  :group 'todo-write-hosts
-  :type '(choice (const :tag "Look for it" nil) file)
-  :package-version '(todo-write . "0.2.0"))
+If nil, it is searched beside the Lisp files and in variable `exec-path'.")
 
 (defconst todo-write-module-lisp
   (file-name-directory (or (macroexp-file-name) default-directory))
