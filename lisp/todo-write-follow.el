@@ -48,10 +48,10 @@ is live.")
 FILE is its transcript, ID the hub's number, THREAD a key, once it is
 known.  GREW is when the file last grew, in seconds since the epoch.
 ASKED is non-nil if the user asked for it; others are followed while they
-are live.  PERCENT is how much of it is read, or nil.  STATE is nil until
-all that FILE has was read, `ready' afterwards, `check' while that is
-asked again.  FAILED is why it cannot be read, or nil."
-  file id thread grew asked percent state failed)
+are live.  STATE is nil until all that FILE has was read, `ready'
+afterwards, `check' while that is asked again.  FAILED is why it cannot
+be read, or nil."
+  file id thread grew asked state failed)
 
 (defvar todo-write-follow--followed nil
   "The sessions that are followed, the newest first.")
@@ -154,26 +154,16 @@ machine to ask, which is connected, or nil for this one."
 
 (defun todo-write-follow--await (session show)
   "Wait until all that the transcript of SESSION has is read.
-If SHOW is non-nil, wait only until its plan can be shown.  Signal
-`todo-write-input-error' if it cannot be read."
+If SHOW is non-nil, wait only until its thread is known: its plan says how
+much is read.  Signal `todo-write-input-error' if it cannot be read."
   (when (eq 'ready (todo-write-follow--session-state session))
     (setf (todo-write-follow--session-state session) 'check)
     (todo-write-hub-tell nil `(check ,(todo-write-follow--session-id session))))
-  (let ((todo-write-core-wait-words "Reading the session")
-        (begun (float-time)))
-    (todo-write-hub-wait
-     (lambda ()
-       (or (eq 'ready (todo-write-follow--session-state session))
-           (not (memq session todo-write-follow--followed))
-           (when-let* ((thread (and show (todo-write-follow--session-thread session))))
-             (> (length (todo-write-items thread)) 0))
-           (ignore
-            (when show
-              (todo-write-core-say-wait (- (float-time) begun)
-                                        (todo-write-follow--session-percent session)))))))
-    ;; What was said is outdated.
-    (when (string-prefix-p todo-write-core-wait-words (or (current-message) ""))
-      (message nil)))
+  (todo-write-hub-wait
+   (lambda ()
+     (or (eq 'ready (todo-write-follow--session-state session))
+         (not (memq session todo-write-follow--followed))
+         (and show (todo-write-follow--session-thread session)))))
   (when-let* ((reason (todo-write-follow--session-failed session)))
     (todo-write-core-wrong "transcript" (todo-write-follow--session-file session)
                            (format "an existing file of yours (%s)" reason))))
@@ -317,8 +307,7 @@ There are none while nothing is followed, unless ALL is non-nil."
          (pcase message
            (`(read . ,news) (todo-write-follow--receive-read session news))
            (`(progress ,_ ,thread ,percent)
-            (setf (todo-write-follow--session-thread session) thread
-                  (todo-write-follow--session-percent session) percent)
+            (setf (todo-write-follow--session-thread session) thread)
             (when thread
               (todo-write-activity-note-reading thread percent)))
            (`(ready . ,_) (setf (todo-write-follow--session-state session) 'ready))
@@ -369,6 +358,8 @@ non-nil means that it is followed on from another file."
 (defun todo-write-follow--begin (file &optional asked)
   "Follow the session whose transcript is FILE, and return it.
 ASKED non-nil means that the user asked for it.  It is read later."
+  (unless (todo-write-hub-live-p)
+    (todo-write-follow-connect))
   (let ((session (todo-write-follow--find file)))
     (unless session
       (setq session (todo-write-follow--make-session :file (todo-write-follow--name file)

@@ -119,7 +119,7 @@ The variable `folder' has the name of a folder there."
                      (todo-write-follow--begin file)
                      (wait-for (lambda ()
                                  (let ((session (todo-write-follow--find file)))
-                                   (or (todo-write-follow--session-percent session)
+                                   (or (todo-write-follow--session-thread session)
                                        (eq 'ready (todo-write-follow--session-state session))))))
                      (prin1 (list before (funcall inherited))))))))
     (should (equal before after))))
