@@ -184,11 +184,15 @@ Unlike `error-message-string', leave out the quotes of a Lisp string."
     (error-message-string problem)))
 
 (defun todo-write-core-plain (string)
-  "Return STRING with U+FFFD for each byte that is not part of a character.
-The module and JSON take no such bytes, but files and programs have them."
-  (let ((text (string-to-multibyte string)))
-    (if (string-match-p "[\x3fff80-\x3fffff]" text)
-        (concat (mapcar (lambda (char) (if (> char #x3fff7f) #xfffd char)) text))
+  "Return STRING with U+FFFD for each byte or half of a character.
+The module and JSON take neither, but files and programs have them."
+  (let ((text (string-to-multibyte string))
+        ;; Folding the case of so many characters takes milliseconds.
+        case-fold-search)
+    (if (string-match-p "[\ud800-\udfff\x3fff80-\x3fffff]" text)
+        (concat (mapcar (lambda (char)
+                          (if (or (<= #xd800 char #xdfff) (> char #x3fff7f)) #xfffd char))
+                        text))
       text)))
 
 (defun todo-write-core-now ()

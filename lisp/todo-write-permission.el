@@ -169,8 +169,8 @@ TEXT is a message with a no, or the edited plan that a yes approves."
                             value (lambda (answers) (string-join answers ", ")))
                   :choices (todo-write-permission--answers value #'vconcat)))
            ((and text (equal "allow" (plist-get value :behavior)))
-            (append value (list :plan (todo-write-socket-unicode text))))
-           (text (append value (list :message (todo-write-socket-unicode text))))
+            (append value (list :plan (todo-write-core-plain text))))
+           (text (append value (list :message (todo-write-core-plain text))))
            (t value)))))
 
 (defun todo-write-permission--answers (value join)
@@ -178,7 +178,7 @@ TEXT is a message with a no, or the edited plan that a yes approves."
 JOIN makes one value of a list of answers."
   (let ((object (make-hash-table :test #'equal)))
     (pcase-dolist (`(,question . ,answer) value)
-      (puthash question (funcall join (mapcar #'todo-write-socket-unicode (ensure-list answer)))
+      (puthash question (funcall join (mapcar #'todo-write-core-plain (ensure-list answer)))
                object))
     object))
 

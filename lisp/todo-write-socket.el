@@ -210,21 +210,13 @@ plist, or nil.  Return nil if the connection has closed."
     (todo-write-hub-tell
      (todo-write-socket-program-remote program)
      `(answer ,(todo-write-socket-program-id program)
-              (:call ,(plist-get call :call) :ok ,ok :text ,(todo-write-socket-unicode text)
+              (:call ,(plist-get call :call) :ok ,ok :text ,(todo-write-core-plain text)
                :decision ,decision)))
     t))
 
 (defun todo-write-socket-live-p (program)
   "Return non-nil if the connection of PROGRAM is open, as far as that is known."
   (not (numberp (todo-write-socket-program-ended program))))
-
-(defun todo-write-socket-unicode (text)
-  "Return TEXT with characters replaced that JSON cannot represent."
-  (if (= (length text) (string-bytes text))
-      text
-    ;; Folding the case of so many characters takes milliseconds.
-    (let (case-fold-search)
-      (replace-regexp-in-string "[^\0-\ud7ff\ue000-\U0010ffff]" "?" text))))
 
 ;;; Programs
 
