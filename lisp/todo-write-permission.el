@@ -168,9 +168,8 @@ TEXT is a message with a no, or the edited plan that a yes approves."
                   :answers (todo-write-permission--answers
                             value (lambda (answers) (string-join answers ", ")))
                   :choices (todo-write-permission--answers value #'vconcat)))
-           ((and text (equal "allow" (plist-get value :behavior)))
-            (append value (list :plan (todo-write-core-plain text))))
-           (text (append value (list :message (todo-write-core-plain text))))
+           (text (append value (list (if (equal "allow" (plist-get value :behavior)) :plan :message)
+                                     (todo-write-core-plain text))))
            (t value)))))
 
 (defun todo-write-permission--answers (value join)

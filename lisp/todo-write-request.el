@@ -265,12 +265,12 @@ If OUTCOME is nil, record nothing.  ANSWER and TEXT are the user's; see
           (with-demoted-errors "Recording an answer: %S"
             (when outcome
               (todo-write-request--record request outcome answer text)))
-        (when (and (member outcome '(nil "withdrawn")) (plist-get request :withdrawn))
-          (with-demoted-errors "todo-write: %S"
-            (funcall (plist-get request :withdrawn))))
         (unless todo-write-request--open
           (remove-hook 'todo-write-events-functions #'todo-write-request--on-event))
-        (todo-write-events-dispatch thread 'request (plist-get request :id)))))
+        (todo-write-events-dispatch thread 'request (plist-get request :id))
+        (when (and (member outcome '(nil "withdrawn")) (plist-get request :withdrawn))
+          (with-demoted-errors "todo-write: %S"
+            (funcall (plist-get request :withdrawn)))))))
   t)
 
 (defun todo-write-request--record (request outcome answer text)
