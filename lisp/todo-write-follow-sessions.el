@@ -113,25 +113,6 @@ This asks for links, so nothing but a command about PROJECT calls it."
 
 ;;; Reading a session in the minibuffer
 
-(defun todo-write-follow-sessions-describe (file time head)
-  "Return a choice for the transcript FILE, modified at TIME.
-HEAD is its description.  A choice is a list (TITLE FILE TIME NOTE).
-NOTE has the working directory, the agent and what its process says."
-  (let ((process (todo-write-follow-sessions-process-in file))
-        (machine (todo-write-machines-of file))
-        (folder (plist-get head :folder)))
-    (list (todo-write-text-line (or (plist-get head :title) "(nothing asked yet)") 100)
-          file time
-          (string-join
-           (delq nil (list machine
-                           (and folder
-                                ;; A remote name must not open a connection.
-                                (let (file-name-handler-alist)
-                                  (todo-write-text-line (abbreviate-file-name folder))))
-                           (todo-write-agent-program-label (plist-get head :agent))
-                           (todo-write-follow-sessions--status process)))
-           "  "))))
-
 (defun todo-write-follow-sessions--status (process)
   "Return in words what PROCESS, a plist or nil, says, or nil."
   (if (plist-get process :is-suspended) "suspended"
@@ -146,18 +127,31 @@ NOTE has the working directory, the agent and what its process says."
 
 (defun todo-write-follow-sessions-choices (found)
   "Return the choices of the newest 300 sessions in FOUND, the project's first.
-FOUND is a list of plists, as from the module."
-  (mapcar (lambda (one)
-            (todo-write-follow-sessions-describe
-             (plist-get one :path) (plist-get one :modified) (plist-get one :description)))
-          (seq-sort-by (lambda (one) (if (plist-get one :is-of-project) 0 1)) #'<
-                       (seq-take found 300))))
+FOUND is a list of plists, as from the module.  A choice is a list (TITLE
+FILE TIME NOTE).  NOTE has the machine, the working directory, the agent
+and what its process says."
+  (mapcar
+   (lambda (one)
+     (pcase-let* (((map :path :modified :description) one)
+                  ((map :title :folder :agent) description))
+       (list (todo-write-text-line (or title "(nothing asked yet)") 100)
+             path modified
+             (string-join
+              (delq nil (list (todo-write-machines-of path)
+                              (and folder (todo-write-text-line
+                                           (todo-write-follow-sessions-shown folder)))
+                              (todo-write-agent-program-label agent)
+                              (todo-write-follow-sessions--status
+                               (todo-write-follow-sessions-process-in path))))
+              "  "))))
+   (seq-sort-by (lambda (one) (if (plist-get one :is-of-project) 0 1)) #'<
+                (seq-take found 300))))
 
 (defun todo-write-follow-sessions-complete (prompt choices)
   "Read one of CHOICES in the minibuffer with PROMPT; return its file.
-CHOICES are as from `todo-write-follow-sessions-describe', the best first."
+CHOICES are as from `todo-write-follow-sessions-choices', the best first."
   (let (table)
-    (pcase-dolist (`(,title ,file . ,more) (delq nil choices))
+    (pcase-dolist (`(,title ,file . ,more) choices)
       (when (assoc title table)
         (setq title (format "%s <%s>" title (todo-write-text-line (file-name-base file)))))
       (push `(,title ,file . ,more) table))

@@ -20,6 +20,7 @@
 (require 'todo-write)
 (require 'todo-write-commands)
 (require 'todo-write-follow-sessions)
+(require 'todo-write-here)
 (require 'todo-write-host)
 (require 'todo-write-hub)
 (require 'todo-write-machines)
@@ -171,30 +172,19 @@ much is read.  Signal `todo-write-input-error' if it cannot be read."
 (defun todo-write-follow-stop (&optional file)
   "Stop following the session whose transcript is FILE; nil for all.
 Its plan stays, paused, and it is not followed again until you ask for it
-by `todo-write-follow'.  Interactively, ask which one if there are
-several; with a prefix argument, stop all.  That switches
-`todo-write-agents-mode' off, and sessions are followed again once it is
-on.  A machine stays connected; see `todo-write-disconnect'."
+by `todo-write-follow'.  Interactively, it is that of the plan at point or
+of this buffer, else of the one that `todo-write-show' shows; with a
+prefix argument, stop all.  That switches `todo-write-agents-mode' off,
+and sessions are followed again once it is on.  A machine stays connected;
+see `todo-write-disconnect'."
   (interactive
-   (list (let ((files (mapcar #'todo-write-follow--session-file todo-write-follow--followed)))
-           (cond ((null files) (user-error "No session is followed"))
-                 (current-prefix-arg nil)
-                 ((cdr files)
-                  (todo-write-follow-sessions-complete
-                   "Stop following: "
-                   (cl-loop
-                    for session in todo-write-follow--followed
-                    for thread = (todo-write-follow--session-thread session)
-                    for about = (and thread (todo-write-about thread))
-                    collect
-                    (todo-write-follow-sessions-describe
-                     (todo-write-follow--session-file session)
-                     (or (todo-write-follow--session-grew session) (float-time))
-                     (and thread
-                          (list :title (plist-get (todo-write-summary thread) :title)
-                                :folder (plist-get about :project)
-                                :agent (plist-get about :agent)))))))
-                 (t (car files))))))
+   (list (unless current-prefix-arg
+           (let ((thread (todo-write-here-thread)))
+             (todo-write-follow--session-file
+              (or (seq-find (lambda (session)
+                              (equal thread (todo-write-follow--session-thread session)))
+                            todo-write-follow--followed)
+                  (user-error "The session of this plan is not followed")))))))
   (let ((sessions (if file (ensure-list (todo-write-follow--find file))
                     todo-write-follow--followed)))
     (if file
