@@ -270,9 +270,7 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
 (ert-deftest todo-write-mcp-setup-does-not-ask-if-the-init-file-switches-the-mode-on ()
   (todo-write-with-setup
     (todo-write-mcp-setup-tests--with-init-file
-      ;; As while it is loaded.
-      (let ((after-init-time nil))
-        (todo-write-agents-mode))
+      (todo-write-agents-mode)
       (todo-write-setup-test-run)
       (should (equal '("Show the text") (todo-write-setup-test-buttons))))))
 
@@ -281,8 +279,10 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
     (todo-write-mcp-setup-tests--with-init-file
       (let ((text "on for this session only\n.*(todo-write-agents-mode)"))
         (should (string-match-p text (todo-write-doctor--text)))
-        (let ((after-init-time nil))
+        (let ((this-command 'todo-write-agents-mode))
           (todo-write-agents-mode))
+        (should (string-match-p text (todo-write-doctor--text)))
+        (todo-write-agents-mode)
         (should (string-match-p "^- \\[X\\] Agents reach this Emacs$"
                                 (todo-write-doctor--text)))))))
 
