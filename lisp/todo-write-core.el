@@ -297,10 +297,10 @@ build the module."
 
 (defun todo-write-core-say-wait (seconds percent)
   "Say `todo-write-core-wait-words' if the wait has taken SECONDS, more than 0.3.
-PERCENT is how much is done, or nil.  The module also calls this between
-the files of a search, which `C-g' ends then."
+PERCENT is how much is done.  The module calls this between files, where
+`C-g' ends the work."
   (when (and (> seconds 0.3) (not noninteractive))
-    (let ((text (format (if percent "%s...%d%%" "%s...") todo-write-core-wait-words percent))
+    (let ((text (format "%s...%d%%" todo-write-core-wait-words percent))
           message-log-max)
       (unless (equal text (current-message))
         (message "%s" text)))))

@@ -35,15 +35,16 @@ a copy of the program.  One that the user has named is not copied."
             (list "--folder" (expand-file-name (locate-user-emacs-file "todo-write-bin"))))
           (and todo-write-socket (list "--socket" (expand-file-name todo-write-socket)))))
 
-(defun todo-write-mcp-setup--ways (program options)
-  "Return the ways to give agents the tool that PROGRAM prints with OPTIONS.
+(defun todo-write-mcp-setup--ways (command)
+  "Return the ways to give agents the tool that COMMAND prints.
 Each is a plist of :id, :agent, :here, :installed, :gives and :by; see
-agents/src/setup.rs.  PROGRAM runs on the machine of `default-directory'.
-Return nil if it is older than this package."
+agents/src/setup.rs.  COMMAND is a program on the machine of
+`default-directory' and its options.  Return nil if that is older than
+this package."
   (with-temp-buffer
     (let ((coding-system-for-read 'utf-8)
           (process-environment (todo-write-mcp-setup--environment)))
-      (apply #'process-file program nil '(t nil) nil "setup" "--json" options))
+      (apply #'process-file (car command) nil '(t nil) nil "setup" "--json" (cdr command)))
     (goto-char (point-min))
     (condition-case nil
         (json-parse-buffer :object-type 'plist :array-type 'list :null-object nil :false-object nil)
@@ -53,7 +54,7 @@ Return nil if it is older than this package."
   "Return the ways of the program on this machine, or nil without a program."
   (when-let* ((program (todo-write-module-find-program)))
     (let ((default-directory (expand-file-name "~/")))
-      (todo-write-mcp-setup--ways program (todo-write-mcp-setup--options)))))
+      (todo-write-mcp-setup--ways (cons program (todo-write-mcp-setup--options))))))
 
 (defun todo-write-mcp-setup--environment ()
   "Return the program's environment, variable `exec-path' in PATH."
@@ -67,24 +68,17 @@ Return nil if it is older than this package."
   (seq-some (lambda (way) (and (equal "claude" (plist-get way :id)) (plist-get way :installed)))
             (todo-write-mcp-setup--ways-here)))
 
-(defun todo-write-mcp-setup-copy-line (prefix)
-  "Return a line for a shell that copies the program to where PREFIX leads.
-That must be a machine of this kind.  Return nil without a program."
-  (when-let* ((program (todo-write-module-find-program))
-              (there "~/.todo-write/bin/todo-write-mcp"))
-    (format "%s 'umask 077; mkdir -p ~/.todo-write/bin && cat >%s && chmod 700 %s' <%s"
-            (mapconcat #'shell-quote-argument (todo-write-machines-shell prefix) " ")
-            there there (shell-quote-argument program))))
-
 (defun todo-write-mcp-setup-missing (prefix)
   "Return what to do where PREFIX leads, since the program is missing there."
-  (let ((line (todo-write-mcp-setup-copy-line prefix)))
-    (concat "The program todo-write-mcp is missing there.\n\n"
-            (and line
-                 (format "If it is a machine of this kind, this line in a shell copies it there:\n\n  %s\n\n"
-                         line))
-            "Otherwise, put the program for that machine from the release, or one built there by\n"
-            "cargo, to ~/.todo-write/bin/todo-write-mcp there.\n")))
+  (concat "The program todo-write-mcp is missing there.\n\n"
+          (when-let* ((program (todo-write-module-find-program))
+                      (there "~/.todo-write/bin/todo-write-mcp"))
+            (format "If it is a machine of this kind, this line in a shell copies it there:
+\n  %s 'umask 077; mkdir -p ~/.todo-write/bin && cat >%s && chmod 700 %s' <%s\n\n"
+                    (mapconcat #'shell-quote-argument (todo-write-machines-shell prefix) " ")
+                    there there (shell-quote-argument program)))
+          "Otherwise, put the program for that machine from the release, or one built there by\n"
+          "cargo, to ~/.todo-write/bin/todo-write-mcp there.\n"))
 
 ;;; The page
 
@@ -113,18 +107,17 @@ another machine, show the agents there."
       (todo-write-hub-wait #'todo-write-socket-door)
       (unless (todo-write-socket-state)
         (user-error "Nothing was set up, since no agent could reach this Emacs; see *Warnings*")))
-    (with-current-buffer (get-buffer-create "*todo-write MCP*")
-      (todo-write-mcp-setup--check-idle)
-      (special-mode)
-      (use-local-map (make-composed-keymap button-buffer-map special-mode-map))
-      (setq-local truncate-lines nil word-wrap t
-                  default-directory folder
-                  todo-write-mcp-setup--command
-                  (if remote (and (file-executable-p file) (list (file-local-name file)))
-                    (cons file (todo-write-mcp-setup--options)))
-                  revert-buffer-function (lambda (&rest _) (todo-write-mcp-setup--draw)))
-      (todo-write-mcp-setup--draw)
-      (pop-to-buffer (current-buffer)))))
+    (todo-write-page-pop-to "*todo-write MCP*" 'special-mode nil)
+    (todo-write-mcp-setup--check-idle)
+    (use-local-map (make-composed-keymap button-buffer-map special-mode-map))
+    (setq-local truncate-lines nil word-wrap t
+                default-directory folder
+                todo-write-mcp-setup--command
+                (if remote (and (file-executable-p file) (list (file-local-name file)))
+                  (cons file (todo-write-mcp-setup--options)))
+                revert-buffer-function (lambda (&rest _) (todo-write-mcp-setup--draw)))
+    (todo-write-mcp-setup--draw)
+    (current-buffer)))
 
 (defun todo-write-mcp-setup--check-idle ()
   "Signal a `user-error' while the program works for this buffer."
@@ -135,25 +128,23 @@ another machine, show the agents there."
   "Set the agent ID up with OPTIONS, and draw what the program says."
   (todo-write-mcp-setup--check-idle)
   (let ((buffer (current-buffer))
-        (process-environment (todo-write-mcp-setup--environment)))
+        (process-environment (todo-write-mcp-setup--environment))
+        (output ""))
     (setq mode-line-process ":working"
           todo-write-mcp-setup--process
           (make-process
            :name "todo-write-mcp setup" :noquery t :connection-type 'pipe :file-handler t
-           :buffer (generate-new-buffer " *todo-write MCP*" t)
            :command `(,(car todo-write-mcp-setup--command) "setup" ,id ,@options
                       ,@(cdr todo-write-mcp-setup--command))
+           :filter (lambda (_ text) (setq output (concat output text)))
            :sentinel
            (lambda (process _event)
-             (unless (process-live-p process)
+             (when (and (not (process-live-p process)) (buffer-live-p buffer))
                (while (accept-process-output process 0))
-               (let ((output (with-current-buffer (process-buffer process) (buffer-string))))
-                 (kill-buffer (process-buffer process))
-                 (when (buffer-live-p buffer)
-                   (with-current-buffer buffer
-                     (setq mode-line-process nil
-                           todo-write-mcp-setup--said (cons id output))
-                     (todo-write-mcp-setup--draw))))))))
+               (with-current-buffer buffer
+                 (setq mode-line-process nil
+                       todo-write-mcp-setup--said (cons id output))
+                 (todo-write-mcp-setup--draw))))))
     (ignore-errors (process-send-eof todo-write-mcp-setup--process))))
 
 (defun todo-write-mcp-setup--draw ()
@@ -161,8 +152,7 @@ another machine, show the agents there."
   (todo-write-page-with-new-text
     (if (null todo-write-mcp-setup--command)
         (insert (todo-write-mcp-setup-missing (file-remote-p default-directory)))
-      (let ((ways (todo-write-mcp-setup--ways (car todo-write-mcp-setup--command)
-                                              (cdr todo-write-mcp-setup--command))))
+      (let ((ways (todo-write-mcp-setup--ways todo-write-mcp-setup--command)))
         (unless ways
           (insert (format "%s is older than this package.\n" (car todo-write-mcp-setup--command))))
         (pcase-dolist (`(,agent . ,ways) (seq-group-by (lambda (way) (plist-get way :agent)) ways))

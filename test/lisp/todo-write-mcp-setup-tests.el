@@ -117,11 +117,11 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
                                            ("/dockercp:root@dev:" "docker exec -i -u root dev sh -c '")
                                            ("/podman:dev:" "podman exec -i dev sh -c '")
                                            ("/rsync:dev:" "ssh -- dev '")))
-        (let ((line (todo-write-mcp-setup-copy-line prefix)))
-          (should (string-prefix-p command line))
-          (should (string-suffix-p (concat "' <" todo-write-mcp-program) line)))
+        (should (string-match-p (concat "^  " (regexp-quote command) ".*' <"
+                                        (regexp-quote todo-write-mcp-program) "$")
+                                (todo-write-mcp-setup-missing prefix)))
         (let ((todo-write-mcp-program "~/nothing"))
-          (should-not (todo-write-mcp-setup-copy-line prefix)))))))
+          (should-not (string-search command (todo-write-mcp-setup-missing prefix))))))))
 
 (ert-deftest todo-write-mcp-setup-does-one-thing-at-a-time ()
   (todo-write-with-setup
