@@ -30,25 +30,23 @@
 (defvar-local todo-write-page--sizes nil
   "The sizes of the windows that the buffer was last drawn for.")
 
-(defun todo-write-page-fitting-width ()
-  "Return the number of columns that fits every window of the current buffer."
-  (let ((windows (get-buffer-window-list nil nil t))
-        (most (or todo-write-view-max-width most-positive-fixnum)))
-    (if windows
-        (max 10 (apply #'min most (mapcar #'todo-write-page--columns windows)))
-      (or todo-write-page-width (min 80 most)))))
-
-(defun todo-write-page--columns (window)
-  "Return the number of columns that a row has in WINDOW.
-The font may be scaled, and line numbers take some."
-  (- (if (and face-remapping-alist (display-graphic-p (window-frame window)))
-         (floor (window-body-width window t) (window-font-width window))
-       (window-body-width window))
-     (if display-line-numbers
-         (with-selected-window window
-           (+ 2 (line-number-display-width)))
-       0)
-     1))
+(defun todo-write-page--fitting-width (windows)
+  "Return the number of columns that fits all WINDOWS of the current buffer."
+  (let ((most (or todo-write-view-max-width most-positive-fixnum)))
+    (if (null windows)
+        (or todo-write-page-width (min 80 most))
+      (dolist (window windows (max 10 most))
+        (setq most
+              (min most
+                   (- (if (and face-remapping-alist (display-graphic-p (window-frame window)))
+                          ;; The font may be scaled.
+                          (floor (window-body-width window t) (window-font-width window))
+                        (window-body-width window))
+                      (if display-line-numbers
+                          (with-selected-window window
+                            (+ 2 (line-number-display-width)))
+                        0)
+                      1)))))))
 
 (defun todo-write-page-scale ()
   "Return the width of a column of this buffer's font, in columns of the frame."
@@ -66,9 +64,10 @@ The font may be scaled, and line numbers take some."
 (defun todo-write-page--current-sizes ()
   "Return the width of rows and the heights of this buffer's windows, a list.
 What a table shows does not depend on heights."
-  (cons (todo-write-page-fitting-width)
-        (unless (derived-mode-p 'tabulated-list-mode)
-          (mapcar #'window-body-height (get-buffer-window-list nil nil t)))))
+  (let ((windows (get-buffer-window-list nil nil t)))
+    (cons (todo-write-page--fitting-width windows)
+          (unless (derived-mode-p 'tabulated-list-mode)
+            (mapcar #'window-body-height windows)))))
 
 (defun todo-write-page-fit (&optional window)
   "Draw the buffer of WINDOW if it does not fit its windows, or changed unseen.
@@ -202,23 +201,21 @@ cell; entries as in `tabulated-list-entries'; a construct for the mode
 line; and text below the rows.  REVERT is as in `todo-write-page-set-up'."
   (todo-write-page-set-up (lambda ()
                             (todo-write-page-drawn)
-                            (let ((drawing (cl-incf todo-write-page--drawings))
-                                  (table (funcall read)))
-                              ;; While it was read, a timer may have drawn what is newer.
-                              (when (= drawing todo-write-page--drawings)
-                                (todo-write-page--draw-table table))))
+                            (apply #'todo-write-page--draw-table (funcall read)))
                           revert)
   (setq tabulated-list-padding 1))
 
-(defun todo-write-page--draw-table (table)
-  "Print TABLE, as in `todo-write-page-set-up-table', if it differs."
-  (pcase-let ((`(,columns ,entries ,note ,more) table)
-              (index -1))
-    (setq columns (vconcat (mapcar (lambda (column)
-                                     (cl-incf index)
-                                     (todo-write-page--column column index entries))
-                                   columns))
-          mode-line-process note)
+(defun todo-write-page--draw-table (columns entries &optional note more)
+  "Print a table, unless it is there already.
+The arguments are as in `todo-write-page-set-up-table'."
+  (let ((columns (cl-loop
+                  for (name width . rest) in columns
+                  for index from 0
+                  for cells = (unless width
+                                (mapcar (lambda (entry) (string-width (aref (cadr entry) index)))
+                                        entries))
+                  vconcat `[(,name ,(or width (apply #'max (length name) cells)) . ,rest)])))
+    (setq mode-line-process note)
     (force-mode-line-update)
     (unless (and todo-write-page--printed
                  (equal-including-properties todo-write-page--printed (list columns entries more)))
@@ -226,11 +223,7 @@ line; and text below the rows.  REVERT is as in `todo-write-page-set-up'."
             tabulated-list-format columns
             tabulated-list-entries entries)
       (tabulated-list-init-header)
-      (todo-write-page-keep (lambda (position &optional start)
-                              (if (and start todo-write-page-table-sorts)
-                                  (list nil 0 (line-number-at-pos position))
-                                (todo-write-page--row position)))
-                            #'todo-write-page--of-row
+      (todo-write-page-keep #'todo-write-page--row #'todo-write-page--of-row
                             (lambda ()
                               (tabulated-list-print)
                               (when more
@@ -238,22 +231,15 @@ line; and text below the rows.  REVERT is as in `todo-write-page-set-up'."
                                 (let ((inhibit-read-only t))
                                   (insert more))))))))
 
-(defun todo-write-page--column (column index entries)
-  "Return COLUMN, number INDEX in ENTRIES, with a width."
-  (pcase-let ((`(,name ,width . ,rest) column))
-    `(,name
-      ,(or width (apply #'max (length name)
-                        (mapcar (lambda (entry) (string-width (aref (cadr entry) index))) entries)))
-      . ,rest)))
-
-(defun todo-write-page--row (position)
-  "Return the place of POSITION in a table.
+(defun todo-write-page--row (position &optional start)
+  "Return the place of POSITION in a table, which is the START of a window if non-nil.
 It is t at the end, else a list (ID COLUMN LINE): the row or, without one,
 the line counts."
   (save-excursion
     (goto-char position)
     (or (eobp)
-        (list (tabulated-list-get-id) (current-column) (line-number-at-pos)))))
+        (list (unless (and start todo-write-page-table-sorts) (tabulated-list-get-id))
+              (current-column) (line-number-at-pos)))))
 
 (defun todo-write-page--of-row (place)
   "Return the position of PLACE, a value of `todo-write-page--row'."

@@ -33,15 +33,9 @@ if there is no such file any more."
   (find-file-other-window (todo-write-visit--existing-file thread path))
   (when line
     (push-mark nil t)
-    (let ((position (save-excursion
-                      (save-restriction
-                        (widen)
-                        (goto-char (point-min))
-                        (forward-line (1- line))
-                        (point)))))
-      (unless (<= (point-min) position (point-max))
-        (widen))
-      (goto-char position))))
+    (widen)
+    (goto-char (point-min))
+    (forward-line (1- line))))
 
 (defun todo-write-visit--existing-file (thread path)
   "Return the name by which this Emacs opens PATH of THREAD's agent.
@@ -60,12 +54,6 @@ PATH is never read as the name of a file on another machine.  Signal a
                   (todo-write-text-line path)))
     file))
 
-(defun todo-write-visit--line (patch)
-  "Return the first changed line of the new file in PATCH, or nil."
-  (when (and patch (string-match "^@@ -[0-9,]+ \\+\\([0-9]+\\).*\n\\(\\(?: .*\n\\)*\\)" patch))
-    (+ (string-to-number (match-string 1 patch))
-       (seq-count (lambda (char) (eq char ?\n)) (match-string 2 patch)))))
-
 (defun todo-write-visit-entry (thread entry)
   "Visit what ENTRY of THREAD is about: a page, a file, a buffer, or its output."
   (let ((buffer (plist-get (plist-get (todo-write-story-entry-result entry) :content) :buffer))
@@ -74,8 +62,15 @@ PATH is never read as the name of a file on another machine.  Signal a
     (cond ((todo-write-story-entry-url entry)
            (browse-url (todo-write-story-entry-url entry)))
           (buffer (pop-to-buffer (or (get-buffer buffer) (user-error "That buffer was killed"))))
-          (file (todo-write-visit-open-file thread (plist-get file :path)
-                                            (todo-write-visit--line (plist-get file :patch))))
+          (file
+           (todo-write-visit-open-file
+            thread (plist-get file :path)
+            (let ((patch (plist-get file :patch)))
+              ;; The first changed line, after those of the context.
+              (when (and patch (string-match
+                                "^@@ -[0-9,]+ \\+\\([0-9]+\\).*\n\\(\\(?: .*\n\\)*\\)" patch))
+                (+ (string-to-number (match-string 1 patch))
+                   (seq-count (lambda (char) (eq char ?\n)) (match-string 2 patch)))))))
           (t (todo-write-visit--output thread entry)))))
 
 ;;; Outputs
@@ -167,19 +162,18 @@ Text that looks like the header of another file leads nowhere."
   ;; A program compares the words of each hunk, for which the first screen need not wait.
   (when (eq diff-refine 'font-lock)
     (setq-local diff-refine nil)
-    (run-with-idle-timer 0.1 nil #'todo-write-visit--refine (current-buffer)))
+    (run-with-idle-timer 0.1 nil
+                         (lambda (buffer)
+                           (when (buffer-live-p buffer)
+                             (with-current-buffer buffer
+                               (when (derived-mode-p 'todo-write-visit-diff-mode)
+                                 (kill-local-variable 'diff-refine)
+                                 (font-lock-flush)))))
+                         (current-buffer)))
   ;; `diff-mode' has no variable for this.
   (advice-add 'diff-find-file-name :around #'todo-write-visit--find-diff-file)
   (dolist (hook '(kill-buffer-hook change-major-mode-hook))
     (add-hook hook #'todo-write-visit--end-diff nil t)))
-
-(defun todo-write-visit--refine (buffer)
-  "Highlight the changed words in the hunks of BUFFER, as `diff-mode' does."
-  (when (buffer-live-p buffer)
-    (with-current-buffer buffer
-      (when (derived-mode-p 'todo-write-visit-diff-mode)
-        (kill-local-variable 'diff-refine)
-        (font-lock-flush)))))
 
 (defun todo-write-visit--end-diff ()
   "Let `diff-mode' alone if this is the last buffer of recorded changes."
@@ -215,13 +209,26 @@ NOPROMPT and REST."
   ;; Below the root, the rest of a name could be that of a remote file.
   (setq default-directory (if (equal folder "/") (file-name-quote folder) folder)))
 
-(defun todo-write-visit--diff (thread patches what)
-  "Show PATCHES, recorded changes of THREAD, in `diff-mode'.
-PATCHES is a list of (FILE . PATCH).  WHAT says in words whose changes
-they are.  Signal a `user-error' if nothing is recorded."
-  (unless (seq-some #'cdr patches)
-    (user-error "No changes of %s are recorded" what))
-  (let ((folder (todo-write-visit-folder thread)))
+;;;###autoload (autoload 'todo-write-show-diff "todo-write-visit")
+(defun todo-write-show-diff (thread &optional id path)
+  "Show the recorded changes of item ID of THREAD as a diff.
+ID is as in `todo-write-work': nil shows all changes of the plan.  PATH,
+an absolute file name, limits them to one file.  The buffer is in
+`diff-mode', whose \\<diff-mode-map>\\[diff-goto-source] goes to the source; with a prefix argument,
+\\[diff-apply-hunk] takes a change back.  Interactively, show the changes of what
+is at point in a plan: an entry, a file or a task.  Elsewhere, show those
+of the whole plan at point or of this buffer, by default of that of
+`todo-write-show'.  Signal a `user-error' if no changes are recorded."
+  (interactive (todo-write-visit-at-point))
+  (let* ((is-entry (todo-write-story-entry-p path))
+         (what (if is-entry "this entry" (todo-write-visit-what thread id path)))
+         (patches (if is-entry
+                      (mapcar (lambda (file) (cons (plist-get file :path) (plist-get file :patch)))
+                              (todo-write-story-files path))
+                    (todo-write-plan-patches thread id path)))
+         (folder (todo-write-visit-folder thread)))
+    (unless (seq-some #'cdr patches)
+      (user-error "No changes of %s are recorded" what))
     (with-current-buffer (get-buffer-create "*todo-write-diff*")
       (let ((inhibit-read-only t))
         (erase-buffer)
@@ -232,26 +239,6 @@ they are.  Signal a `user-error' if nothing is recorded."
       (setq header-line-format (concat " Changes of " (string-replace "%" "%%" what)))
       (goto-char (point-min))
       (pop-to-buffer (current-buffer)))))
-
-;;;###autoload (autoload 'todo-write-show-diff "todo-write-visit")
-(defun todo-write-show-diff (thread &optional id path)
-  "Show the recorded changes of item ID of THREAD as a diff.
-ID is as in `todo-write-work': nil shows all changes of the plan.  PATH,
-an absolute file name, limits them to one file.  The buffer is in
-`diff-mode', whose \\<diff-mode-map>\\[diff-goto-source] goes to the source; with a prefix argument,
-\\[diff-apply-hunk] takes a change back.  Interactively, show the changes of what
-is at point in a plan: an entry, a file or a task.  Elsewhere, show those
-of the whole plan at point or of this buffer, by default of that of
-`todo-write-show'."
-  (interactive (todo-write-visit-at-point))
-  (if (todo-write-story-entry-p path)
-      (todo-write-visit--diff thread
-                              (mapcar (lambda (file)
-                                        (cons (plist-get file :path) (plist-get file :patch)))
-                                      (todo-write-story-files path))
-                              "this entry")
-    (todo-write-visit--diff thread (todo-write-plan-patches thread id path)
-                            (todo-write-visit-what thread id path))))
 
 (defun todo-write-visit-what (thread id path)
   "Return in words what the changes of ID and PATH in THREAD are changes of.

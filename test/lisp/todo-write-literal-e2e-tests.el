@@ -30,8 +30,11 @@
     ("The mode line of the log"
      (progn (switch-to-buffer (todo-write-log test-key)) (format-mode-line mode-line-format)))
     ("The header line of a diff"
-     (progn (todo-write-visit--diff test-key '(("/b" . "--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n"))
-                                    (todo-write-text-line todo-write-literal-text))
+     (progn (cl-letf (((symbol-function 'todo-write-plan-patches)
+                       (lambda (&rest _) '(("/b" . "--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n"))))
+                      ((symbol-function 'todo-write-visit-what)
+                       (lambda (&rest _) (todo-write-text-line todo-write-literal-text))))
+              (todo-write-show-diff test-key))
             (with-current-buffer "*todo-write-diff*" (format-mode-line header-line-format)))
      t)
     ("The header line of an observation"
