@@ -36,26 +36,24 @@
   "Return the lines below the open row of ITEM of THREAD, filled to WIDTH.
 These are its text, unless the row shows it, its priority, its owner and
 its blockers."
-  (let* ((text (todo-write-row-text item (todo-write-row-kind item)))
-         (content (todo-write-text-plain (plist-get item :content)))
-         (priority (plist-get item :priority))
-         (owner (plist-get item :owner))
-         (blockers (todo-write-detail--blockers thread item)))
-    (with-temp-buffer
+  (let ((text (todo-write-row-text item (todo-write-row-kind item)))
+        (content (todo-write-text-plain (plist-get item :content)))
+        (priority (plist-get item :priority))
+        (owner (plist-get item :owner))
+        (blockers (todo-write-detail--blockers thread item)))
+    (todo-write-row-string
       (dolist (paragraph
-               (delq nil
-                     (list (unless (and (equal content text)
-                                        ;; The shape takes three columns; all else gives way to
-                                        ;; the text.
-                                        (<= (todo-write-text-width text) (- width 3)))
-                             (propertize content 'face 'default))
-                           (when priority (format "Priority: %s" (todo-write-text-plain priority)))
-                           (when owner (concat "Owner: " (todo-write-text-plain owner)))
-                           (when blockers (concat "After: " blockers)))))
-        (todo-write-detail-insert-filled paragraph (max 15 width) 5 5))
+               (list (unless (and (equal content text)
+                                  ;; The shape takes three columns; all else gives way to the text.
+                                  (<= (todo-write-text-width text) (- width 3)))
+                       (propertize content 'face 'default))
+                     (and priority (format "Priority: %s" (todo-write-text-plain priority)))
+                     (and owner (concat "Owner: " (todo-write-text-plain owner)))
+                     (and blockers (concat "After: " blockers))))
+        (when paragraph
+          (todo-write-detail-insert-filled paragraph (max 15 width) 5 5)))
       ;; Appended faces do not override existing ones.
-      (add-face-text-property (point-min) (point-max) 'todo-write-detail t)
-      (buffer-string))))
+      (add-face-text-property (point-min) (point-max) 'todo-write-detail t))))
 
 (defun todo-write-detail-insert-filled (line width column hang &optional as-it-is)
   "Insert LINE at COLUMN, broken into lines of WIDTH columns, and a newline.
@@ -81,8 +79,6 @@ breaks them at any character, as is best for code."
             (insert "\n" fill-prefix))
           (when (eolp) (forward-line)))))))
 
-;;; The task
-
 (defun todo-write-detail--blockers (thread item)
   "Return the contents of the items of THREAD that ITEM waits for, or nil."
   (when-let* ((blockers (delq nil (mapcar (lambda (id) (todo-write-item thread id))
@@ -106,11 +102,13 @@ change that is out of order or the user's: the sums of its work say when."
      append
      (cl-loop
       for change in changes
-      unless (when (member (plist-get change :type) '("added" "removed" "status_changed"))
-               (let ((new (seq-position '("pending" "in_progress" "completed")
-                                        (plist-get (plist-get change :item) :status))))
-                 (setq plain (and plain new (> new rank)))
-                 (when plain (setq rank new))))
+      for new = (seq-position '("pending" "in_progress" "completed")
+                              (plist-get (plist-get change :item) :status))
+      for is-text = (not (member (plist-get change :type) '("added" "removed" "status_changed")))
+      do (unless is-text
+           (setq plain (and plain new (> new rank))
+                 rank (if plain new rank)))
+      when (or is-text (not plain))
       append (mapcar (lambda (text) (cons (plist-get revision :timestamp) (concat text who)))
                      (todo-write-detail--change thread change revision))))))
 
@@ -135,7 +133,8 @@ dropped."
 REVISION, a plist, made it."
   (let* ((type (plist-get change :type))
          (mark (concat (todo-write-detail-mark type) " "))
-         (item (plist-get change :item)))
+         (item (plist-get change :item))
+         (previous (plist-get change :previousItem)))
     (pcase type
       ("added" (list (concat mark "added " (todo-write-detail-shape item t))))
       ("removed"
@@ -146,34 +145,31 @@ REVISION, a plist, made it."
       ("reordered" (list (format "%smoved from %d to %d" mark
                                  (1+ (plist-get change :previousPosition))
                                  (1+ (plist-get change :position)))))
-      (_ (delq nil (mapcar (lambda (key)
-                             (todo-write-detail--field-change
-                              thread key (plist-get change :previousItem) item))
-                           '(:content :activeForm :priority :owner :blockedBy :status)))))))
+      (_ (cl-loop for key in '(:content :activeForm :priority :owner :blockedBy :status)
+                  for text = (unless (equal (plist-get previous key) (plist-get item key))
+                               (todo-write-detail--field-change thread key previous item))
+                  when text collect text)))))
 
 (defun todo-write-detail--field-change (thread key previous item)
   "Return how the field KEY changed from PREVIOUS to ITEM of THREAD, or nil.
 Most renames change the active form together with the content, so its
 change is shown only if the content is unchanged."
-  (let ((old (plist-get previous key))
-        (new (plist-get item key))
-        (mark (concat (todo-write-detail-mark "modified") " ")))
-    (unless (equal old new)
-      (pcase key
-        (:status (concat (todo-write-detail-shape previous) " " (todo-write-text-shape 'arrow)
-                         " " (todo-write-detail-shape item t)))
-        (:blockedBy (concat mark "after: "
-                            (or (todo-write-detail--blockers thread item) "none")))
-        (:content (concat mark (todo-write-detail--renamed old new)))
-        (:activeForm (when (equal (plist-get previous :content) (plist-get item :content))
-                       (concat mark "active form: " (todo-write-detail--renamed old new))))
-        (_ (format "%s%s %s" mark (substring (symbol-name key) 1)
-                   (todo-write-text-plain (or new "none"))))))))
-
-(defun todo-write-detail--renamed (old new)
-  "Return OLD and NEW, texts of a task, with an arrow between them."
-  (format "%s %s %s" (propertize (todo-write-text-plain old) 'face 'todo-write-removed)
-          (todo-write-text-shape 'arrow) (todo-write-text-plain new)))
+  (let* ((mark (concat (todo-write-detail-mark "modified") " "))
+         (new (plist-get item key))
+         (renamed (format "%s %s %s"
+                          (propertize (todo-write-text-plain (format "%s" (plist-get previous key)))
+                                      'face 'todo-write-removed)
+                          (todo-write-text-shape 'arrow)
+                          (todo-write-text-plain (format "%s" new)))))
+    (pcase key
+      (:status (concat (todo-write-detail-shape previous) " " (todo-write-text-shape 'arrow)
+                       " " (todo-write-detail-shape item t)))
+      (:blockedBy (concat mark "after: " (or (todo-write-detail--blockers thread item) "none")))
+      (:content (concat mark renamed))
+      (:activeForm (when (equal (plist-get previous :content) (plist-get item :content))
+                     (concat mark "active form: " renamed)))
+      (_ (format "%s%s %s" mark (substring (symbol-name key) 1)
+                 (todo-write-text-plain (or new "none")))))))
 
 (defun todo-write-detail-mark (type)
   "Return the mark of a change of TYPE, a string with a shape."

@@ -42,12 +42,10 @@ Of a long script, only the beginning is read; a line shows no more."
   "Return what there is to say of the files that a call with RESULT changed.
 RESULT is an observation or nil, the value a list of strings."
   (let ((metadata (plist-get result :metadata)))
-    (delq nil (list (when (seq-some (lambda (file) (plist-get file :byCommand))
-                                    (plist-get metadata :files))
-                      "files changed by command")
-                    (when (plist-get metadata :moreFiles) todo-write-row-more-files)
-                    (when (plist-get metadata :othersWrote)
-                      "others wrote files at that time")))))
+    (append (and (seq-some (lambda (file) (plist-get file :byCommand)) (plist-get metadata :files))
+                 '("files changed by command"))
+            (and (plist-get metadata :moreFiles) (list todo-write-row-more-files))
+            (and (plist-get metadata :othersWrote) '("others wrote files at that time")))))
 
 ;;; Git
 
