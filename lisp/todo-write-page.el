@@ -201,7 +201,11 @@ cell; entries as in `tabulated-list-entries'; a construct for the mode
 line; and text below the rows.  REVERT is as in `todo-write-page-set-up'."
   (todo-write-page-set-up (lambda ()
                             (todo-write-page-drawn)
-                            (apply #'todo-write-page--draw-table (funcall read)))
+                            (let ((drawing (cl-incf todo-write-page--drawings))
+                                  (table (funcall read)))
+                              ;; While it was read, a timer may have drawn what is newer.
+                              (when (= drawing todo-write-page--drawings)
+                                (apply #'todo-write-page--draw-table table))))
                           revert)
   (setq tabulated-list-padding 1))
 
