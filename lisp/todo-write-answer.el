@@ -234,10 +234,11 @@ Signal a `user-error' unless the key of this command may answer that now."
           todo-write-answer--detail text)
     (todo-write-answer--ask)))
 
-(defun todo-write-answer--ask ()
-  "Show the request in the selected window from its beginning, not read yet."
+(defun todo-write-answer--ask (&optional seen)
+  "Show the request in the selected window from its beginning.
+SEEN is non-nil if its end was on the screen before."
   (setq todo-write-answer--confirming nil
-        todo-write-answer--end-seen nil)
+        todo-write-answer--end-seen seen)
   (todo-write-answer--draw)
   (let ((most (max 10 (/ (* 2 (frame-height)) 3))))
     (save-restriction
@@ -246,14 +247,10 @@ Signal a `user-error' unless the key of this command may answer that now."
       (forward-line most)
       (narrow-to-region (point-min) (point))
       (fit-window-to-buffer nil most)))
-  (todo-write-answer--reset-window)
-  (todo-write-answer-keys-begin #'todo-write-answer--note-end))
-
-(defun todo-write-answer--reset-window ()
-  "Let the selected window show the beginning of its buffer, all of each line."
   (goto-char (point-min))
   (set-window-start nil (point-min))
-  (set-window-hscroll nil 0))
+  (set-window-hscroll nil 0)
+  (todo-write-answer-keys-begin #'todo-write-answer--note-end))
 
 (defun todo-write-answer--draw ()
   "Draw the request of the current buffer."
@@ -477,14 +474,8 @@ CHOICE is one of `todo-write-answer--choices'."
   "Refuse what the agent asks for, or take back an \"always\" that is not confirmed."
   (interactive nil todo-write-answer-mode)
   (if todo-write-answer--confirming
-      (todo-write-answer--take-back)
+      (todo-write-answer--ask t)
     (todo-write-answer--refuse (todo-write-answer--take "n"))))
-
-(defun todo-write-answer--take-back ()
-  "Show the request again in place of the confirmation of \"always\"."
-  (setq todo-write-answer--confirming nil)
-  (todo-write-answer--draw)
-  (todo-write-answer--reset-window))
 
 (defun todo-write-answer-no-because ()
   "Refuse what the agent asks for, with a message to it."
@@ -581,9 +572,8 @@ For a plan, take back the last comment."
 (defun todo-write-answer-leave ()
   "Leave the request open, or take back an \"always\" that is not confirmed."
   (interactive nil todo-write-answer-mode)
-  (todo-write-menu-require 'todo-write-answer-mode)
   (if todo-write-answer--confirming
-      (todo-write-answer--take-back)
+      (todo-write-answer--ask t)
     (quit-window)
     (message "Left open; M-x todo-write-answer shows it again")))
 
