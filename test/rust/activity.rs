@@ -183,6 +183,75 @@ fn what_an_agent_does_follows_from_three_facts() {
     }
 }
 
+/// The lines of the manual's table, each as its words for the request, the process, the turn and the activity.
+fn lines_of_the_manual() -> Vec<[&'static str; 4]> {
+    let manual = include_str!("../../doc/todo-write.org");
+    let mut lines = manual.lines().skip_while(|line| !line.starts_with("request  process"));
+    let header = lines.next().unwrap();
+    let [process, turn, activity] = ["process", "turn", "activity"].map(|word| header.find(word).unwrap());
+    let cell = |line: &'static str, from, to| line.get(from..to).or(line.get(from..)).unwrap_or("").trim();
+    let lines = lines.take_while(|line| !line.starts_with("#+end"));
+    lines
+        .map(|line| {
+            let [request, process, turn, activity] =
+                [(0, process), (process, turn), (turn, activity), (activity, 99)]
+                    .map(|(from, to)| cell(line, from, to));
+            [request, process, turn, activity]
+        })
+        .collect()
+}
+
+#[test]
+fn the_first_line_of_the_manual_that_fits_says_what_an_agent_does() {
+    let processes = [
+        (Process::Unknown, ""),
+        (Process::Busy, "busy"),
+        (IDLE, "idle"),
+        (waits(), "waiting"),
+        (dialog(), "dialog"),
+        (Process::Stopped, "stopped"),
+        (gone(Ending::SessionEnded), "gone"),
+        (gone(Ending::Killed), "gone"),
+        (Process::Lost(None), "lost"),
+    ];
+    let turns = [
+        (Turn::Unknown, &[][..], ""),
+        (Turn::Runs(None), &["runs"], "working"),
+        (Turn::Waits(None), &["waits"], "waiting"),
+        (Turn::Failed(None), &["failed"], "failed"),
+        (failed(), &["failed"], "failed"),
+        (over(Ending::EndOfTurn), &["ended"], ""),
+        (left(0, 1), &["ended", "subagents left"], ""),
+        (Turn::Idle, &["idle"], ""),
+        (Turn::Guess(Doing::Waiting, None), &["guessed"], "waiting"),
+    ];
+    let lines = lines_of_the_manual();
+    let mut used = vec![false; lines.len()];
+    let fits =
+        |cell: &str, words: &[&str]| cell.is_empty() || cell.split(", ").any(|word| words.contains(&word));
+    for is_open in [false, true] {
+        for (process, process_word) in &processes {
+            for (event, turn_words, said) in &turns {
+                let request = if is_open { "open" } else { "" };
+                let at = lines.iter().position(|[of_request, of_process, of_turn, _]| {
+                    fits(of_request, &[request])
+                        && fits(of_process, &[process_word])
+                        && fits(of_turn, turn_words)
+                });
+                let at = at.unwrap();
+                used[at] = true;
+                let word = if lines[at][3] == "as guessed" { said } else { lines[at][3] };
+                let mut told = vec![file(process.clone(), 5), turn(Lines, event.clone(), 9)];
+                told.extend(is_open.then(|| asked(9)));
+                let decision = decided(&told);
+                assert_eq!(decision.doing.as_str(), word, "{process:?} {event:?}");
+                assert_eq!(decision.is_guess, !is_open && lines[at][2] == "guessed", "{process:?} {event:?}");
+            }
+        }
+    }
+    assert!(used.iter().all(|used| *used), "{lines:?}");
+}
+
 #[test]
 fn the_first_ending_of_a_turn_counts_unless_a_later_one_is_more_exact() {
     use Ending::{Denied, EndOfTurn, Killed, SessionEnded};
