@@ -19,6 +19,7 @@
 
 ;;; Code:
 
+(require 'map)
 (require 'todo-write)
 (require 'todo-write-host)
 (require 'todo-write-machines)
@@ -208,7 +209,7 @@ seen."
          (activity (plist-get does :activity))
          (refused (+ (todo-write-agent--entry-missed entry) (plist-get known :refused)))
          (new (todo-write-agent-plist
-               thread about (plist-get known :plan) (plist-get known :new)
+               thread known
                :activity activity
                :reason (plist-get does :reason)
                :requests (length (todo-write-requests thread))
@@ -251,22 +252,23 @@ seen."
   (setf (todo-write-agent--entry-seen entry) (todo-write-core-now)
         (todo-write-agent--entry-missed entry) 0))
 
-(defun todo-write-agent-plist (thread about summary files &rest more)
+(defun todo-write-agent-plist (thread known &rest more)
   "Return the plist of the agent of THREAD with the keys MORE.
-ABOUT is as from `todo-write-about', SUMMARY that of its plan, and FILES
-the number of files that were not reviewed."
-  (let ((project (plist-get about :project))
-        (goal (and (eq 'empty (plist-get summary :state)) (plist-get summary :goal))))
-    `( :plan ,summary
+KNOWN is a plist: :about, as from `todo-write-about'; :plan, the summary of
+its plan; and :new, the number of files that were not reviewed."
+  (pcase-let* (((map :about :plan :new) known)
+               ((map :agent :project) about)
+               (goal (and (eq 'empty (plist-get plan :state)) (plist-get plan :goal))))
+    `( :plan ,plan
        :thread ,thread
-       :agent ,(plist-get about :agent)
+       :agent ,agent
        :project ,project
        :machine ,(todo-write-machines-host thread project)
-       :title ,(if goal (plist-get goal :text) (plist-get summary :title))
-       :ending ,(plist-get summary :ending)
-       :new ,(and (> files 0) files)
-       :context ,(plist-get summary :context)
-       :contextTokens ,(plist-get summary :contextTokens)
+       :title ,(plist-get (or goal plan) (if goal :text :title))
+       :ending ,(plist-get plan :ending)
+       :new ,(and new (> new 0) new)
+       :context ,(plist-get plan :context)
+       :contextTokens ,(plist-get plan :contextTokens)
        ,@more)))
 
 (defun todo-write-agent-restore (thread)

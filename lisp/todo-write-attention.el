@@ -146,7 +146,7 @@ If it has none, show its plan and say where it runs."
     (todo-write-agent-see thread)))
 
 (defun todo-write-attention-reachable-p (thread)
-  "Return non-nil if the agent of THREAD has a buffer of this Emacs or a pane of tmux."
+  "Return non-nil if the agent of THREAD has a buffer here or a pane of tmux."
   (or (todo-write-agent-buffer thread)
       (when-let* ((pid (todo-write-agent-pid thread)))
         (todo-write-terminal-in-tmux-p pid))))
@@ -154,7 +154,7 @@ If it has none, show its plan and say where it runs."
 (defun todo-write-attention-agent-of (thread)
   "Return the agent of THREAD, a plist, also if that is not in memory."
   (or (todo-write-agent thread)
-      (todo-write-agent-plist thread (todo-write-about thread) nil 0)))
+      (todo-write-agent-plist thread (list :about (todo-write-about thread)))))
 
 (defun todo-write-attention-attend (agent)
   "Show what AGENT asks, to answer it; if it asks nothing, go to it."

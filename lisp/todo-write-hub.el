@@ -122,7 +122,7 @@ What it is told before it has connected is kept for it."
   "Start the program again if PROCESS has ended by itself.
 What it had written is read first.  It is started at once, and after a
 second death within a minute ten seconds later; after a third, the user is
-told."
+told.  If it does not run ten seconds later, it is unknown what agents do."
   (unless (process-live-p process)
     (when (eq process todo-write-hub-process)
       (todo-write-hub--feed)
@@ -130,6 +130,7 @@ told."
       (let* ((now (float-time))
              (recent (seq-take-while (lambda (time) (> time (- now 60))) todo-write-hub--deaths)))
         (setq todo-write-hub--deaths (cons now recent))
+        (run-with-timer 10 nil #'todo-write-hub--tell-lost)
         (pcase (length recent)
           (0 (run-with-timer 1 nil #'todo-write-hub--start-again))
           (1 (run-with-timer 10 nil #'todo-write-hub--start-again))
@@ -140,6 +141,12 @@ told."
                       (todo-write-hub--last-error)
                       (make-text-button (copy-sequence "[Start it again]") nil
                                         'action (lambda (_) (todo-write-hub--start-again)))))))))))
+
+(defun todo-write-hub--tell-lost ()
+  "Tell that it is unknown what agents do, unless the program runs again."
+  (unless (todo-write-hub-live-p)
+    (run-hook-with-args 'todo-write-hub-functions
+                        (list 'changed (todo-write-core-call todo-write-dyn--channel-lost)))))
 
 (defun todo-write-hub--last-error ()
   "Return a sentence with the last error that the program printed, or \"\"."

@@ -46,7 +46,7 @@ The latter have their element of `todo-write-threads-kept' as :kept."
                            for about = (plist-get kept :about)
                            unless (or (member key threads) (plist-get about :parent))
                            collect (todo-write-agent-plist
-                                    key about (plist-get kept :plan) (plist-get kept :new)
+                                    key kept
                                     :since (plist-get kept :modified)
                                     :attention (if (plist-get about :unseen) 'unseen 'idle)
                                     :requests 0

@@ -120,6 +120,13 @@ lisp! { env =>
         with_module(|module| module.followed = Followed::default())
     }
 
+    /// Report that the program is gone, so that nobody can tell what the agents do of which it told last.
+    ///
+    /// The value is like the `:changes' of `todo-write-dyn--feed'.
+    fn channel_lost() -> Vec<Changed> {
+        with_module(Module::report_program_lost)
+    }
+
     /// Send the commands that were kept; return t if some still are.
     fn channel_flush() -> bool {
         with_module(|module| module.followed.channel.as_mut().map(Channel::flush)) == Some(Sent::Kept)

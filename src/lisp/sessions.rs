@@ -8,7 +8,7 @@ use super::{Module, now};
 use crate::events::{Millis, millis_of};
 use crate::journal::store::Changed;
 use crate::program::Identity;
-use crate::thread::activity::{By, End, Ending, Fact, Facts, Process, Told, Turn};
+use crate::thread::activity::{By, Decision, End, Ending, Fact, Facts, Process, Told, Turn};
 use crate::wire::program::{Command, ConnectionState, Message, Process as LiveProcess, SessionId};
 
 /// What is known of a session that is followed beside its lines.
@@ -283,6 +283,18 @@ impl Module {
             changes.push(self.report_lost(&session.key));
         }
         changes
+    }
+
+    /// Reports that nobody can tell any more what the agents do that were at work by the program.
+    pub(super) fn report_program_lost(&mut self) -> Vec<Changed> {
+        let agents = &self.store.agents;
+        let is_of_program = |facts: &Facts| facts.process.by == By::File || facts.turn.by == By::Lines;
+        let at_work = agents.keys().filter(|key| {
+            agents.facts(key).is_some_and(is_of_program)
+                && !agents.decision(key).is_some_and(Decision::is_rest)
+        });
+        let at_work: Vec<String> = at_work.map(str::to_owned).collect();
+        at_work.iter().map(|key| self.report_lost(key)).collect()
     }
 
     fn report_lost(&mut self, key: &str) -> Changed {

@@ -254,7 +254,7 @@ impl Decision {
     }
 
     /// Whether it is known that no turn runs.
-    fn is_rest(&self) -> bool {
+    pub(crate) fn is_rest(&self) -> bool {
         matches!(self.doing, Doing::Idle | Doing::Failed) && !self.is_guess
     }
 }

@@ -967,6 +967,29 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
         (todo-write-test-wait
          (lambda () (equal '("Grind") (todo-write-test-contents "claude:b"))))))))
 
+(ert-deftest todo-write-follow-tests-it-is-unknown-what-agents-do-while-the-program-is-down ()
+  (todo-write-follow-tests--with
+    (let* ((now (float-time))
+           ;; It is not started again.
+           (todo-write-hub--deaths (list now now))
+           (start (todo-write-follow-tests--start)))
+      (cl-flet ((state () (todo-write-agent-state (todo-write-agent "claude:a"))))
+        (todo-write-follow-tests--start-mode)
+        (todo-write-follow-tests--session (expand-file-name "a.jsonl" folder) "a"
+                                          "Bake" '("Mix" "in_progress"))
+        (todo-write-follow-tests--process
+         home "{\"sessionId\":\"a\",\"procStart\":%S,\"status\":\"busy\"}" start)
+        (todo-write-test-wait (lambda () (eq 'working (state))))
+        (cl-letf (((symbol-function 'display-warning) #'ignore))
+          (signal-process todo-write-hub-process 'SIGKILL)
+          (todo-write-test-wait (lambda () (not (todo-write-hub-live-p)))))
+        (should (eq 'working (state)))
+        (todo-write-hub--tell-lost)
+        (should (eq 'unknown (state)))
+        (todo-write-hub--start-again)
+        (todo-write-hub--tell-lost)
+        (todo-write-test-wait (lambda () (eq 'working (state))))))))
+
 (ert-deftest todo-write-follow-tests-earlier-waits-and-ends-do-not-notify ()
   (todo-write-follow-tests--with
     (let* ((start (todo-write-follow-tests--start))
