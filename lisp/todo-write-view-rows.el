@@ -247,6 +247,8 @@ WORK is as from `todo-write-plan-header-work', UNSEEN as from
     (todo-write-row-insert-header
      summary width nil work
      (when-let* ((title (and thread (null (plist-get summary :title))
+                             ;; The line of a goal says what the prompt asks.
+                             (null (plist-get summary :goal))
                              (todo-write-plan-title thread))))
        ;; A prompt may be long, and the sums should have room.
        (todo-write-text-truncate (todo-write-text-unmark title) 60)))
