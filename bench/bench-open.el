@@ -83,7 +83,7 @@
 
 (defun bench-open--end ()
   "Forget the plan."
-  (mapc #'kill-buffer todo-write-view-draw-buffers)
+  (mapc #'kill-buffer (todo-write-view-draw-live-buffers))
   (todo-write-follow-stop)
   (todo-write-forget bench-open--thread))
 
@@ -95,7 +95,7 @@
 (defun bench-open--close (buffer)
   "Kill BUFFER, and show the plan."
   (kill-buffer buffer)
-  (bench--show (car todo-write-view-draw-buffers)))
+  (bench--show (car (todo-write-view-draw-live-buffers))))
 
 (defun bench-open--toggle (&rest _)
   "Open or close the row at point."
@@ -177,7 +177,7 @@
 
 (defun bench-open--forget ()
   "Forget the plan that was shown."
-  (mapc #'kill-buffer todo-write-view-draw-buffers)
+  (mapc #'kill-buffer (todo-write-view-draw-live-buffers))
   (todo-write-forget bench-open--thread))
 
 (defun bench-open--check-review ()

@@ -115,14 +115,14 @@ object, which saves memory and speeds up none of the ways."
 
 (defun bench-ours-settle ()
   "End the flash of rows, as the timer would."
-  (dolist (buffer todo-write-view-draw-buffers)
+  (dolist (buffer (todo-write-view-draw-live-buffers))
     (with-current-buffer buffer
-      (setq todo-write-view-rows-flash-ticks 1)))
-  (todo-write-view-draw--tick))
+      (setq todo-write-view-draw--flashes nil)
+      (todo-write-view-draw-all))))
 
 (defun bench-ours-end ()
   "Forget the thread."
-  (mapc #'kill-buffer todo-write-view-draw-buffers)
+  (mapc #'kill-buffer (todo-write-view-draw-live-buffers))
   (todo-write-mode-line-mode -1)
   (todo-write-forget bench-thread))
 

@@ -96,8 +96,8 @@ During work, the memory in use goes up and down.")
    (mapcar (lambda (timer) (format "timer %S" (timer--function timer))) (soak--timers))
    (mapcar (lambda (hook) (format "hook %s" hook))
            (seq-filter #'symbol-value
-                       '(todo-write-change-functions todo-write-events--subscribers
-                         todo-write-view-draw-buffers)))
+                       '(todo-write-change-functions todo-write-events--subscribers)))
+   (mapcar #'buffer-name (todo-write-view-draw-live-buffers))
    (mapcar (lambda (function) (format "event function %S" function))
            todo-write-events-functions)
    (mapcar (lambda (thread) (format "thread %s" thread)) (todo-write-threads-loaded))
