@@ -22,7 +22,7 @@
     (todo-write-history todo-write-history)
     (todo-write-list todo-write-list todo-write-switch)
     (todo-write-log todo-write-log)
-    (todo-write-mcp-setup todo-write-mcp-setup)
+    (todo-write-mcp-setup todo-write-setup)
     (todo-write-attention todo-write-next-waiting)
     (todo-write-note todo-write-tell)
     (todo-write-org todo-write-copy)

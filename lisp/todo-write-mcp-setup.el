@@ -5,7 +5,7 @@
 
 ;;; Commentary:
 
-;; M-x todo-write-mcp-setup shows which agents are here, and what each would get, with
+;; M-x todo-write-setup shows which agents are here, and what each would get, with
 ;; buttons that give it and take it back.  The program `todo-write-mcp' knows the agents
 ;; and runs their own commands; this file gets the program, and shows what it says.  It
 ;; also switches `todo-write-agents-mode' on, and offers to keep that on.
@@ -92,7 +92,10 @@ this package."
   "What the program said last, (ID . TEXT).")
 
 ;;;###autoload
-(defun todo-write-mcp-setup ()
+(define-obsolete-function-alias 'todo-write-mcp-setup #'todo-write-setup "0.4.0")
+
+;;;###autoload
+(defun todo-write-setup ()
   "Show which agents are here, and give them the tool todo_write.
 If the program `todo-write-mcp' is missing, offer to download or build it
 first.  Switch `todo-write-agents-mode' on if it is off.  In a folder of
@@ -214,10 +217,10 @@ another machine, show the agents there."
   (cond
    ((not (todo-write-module-find-program))
     '(note "Missing, so that no agent outside of Emacs is followed or can call todo_write"
-           "M-x todo-write-mcp-setup gets it and connects your agent"))
+           "M-x todo-write-setup gets it and connects your agent"))
    ((not (todo-write-socket-state))
     '(note "Off, so that no agent reaches this Emacs"
-           "M-x todo-write-mcp-setup connects your agent and switches it on; if it is connected, \
+           "M-x todo-write-setup connects your agent and switches it on; if it is connected, \
 M-x todo-write-agents-mode"))
    ((eq (todo-write-socket-state) 'client)
     (list 'note (format "Another Emacs, process %s, serves and follows agents; \
@@ -226,10 +229,10 @@ this one takes over when that ends" (or (plist-get (todo-write-socket-door) :pro
    (todo-write-socket-outdated-programs
     (list 'problem (concat "An agent's todo-write-mcp "
                            (string-join todo-write-socket-outdated-programs ", and "))
-          "M-x todo-write-mcp-setup"))
+          "M-x todo-write-setup"))
    ((todo-write-mcp-setup-kept-p) '(ok "Agents reach this Emacs"))
    (t '(note "Agents reach this Emacs; on for this session only"
-             "Put (todo-write-agents-mode) into your init file, or M-x todo-write-mcp-setup"))))
+             "Put (todo-write-agents-mode) into your init file, or M-x todo-write-setup"))))
 
 (defun todo-write-mcp-setup-findings ()
   "Return the doctor's findings about the agents that are here, a list."
@@ -249,7 +252,7 @@ this one takes over when that ends" (or (plist-get (todo-write-socket-door) :pro
             (concat agent (cond ((not program) ": not set up")
                                 (version (concat ": its todo-write-mcp is version " version))
                                 (t ": its todo-write-mcp is missing")))
-            "M-x todo-write-mcp-setup"))))
+            "M-x todo-write-setup"))))
 
 (provide 'todo-write-mcp-setup)
 ;;; todo-write-mcp-setup.el ends here

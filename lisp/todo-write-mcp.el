@@ -9,7 +9,7 @@
 ;; `todo_write' from the program `todo-write-mcp', an MCP server that passes each
 ;; call to this Emacs through a socket; see todo-write-socket.el.  This file handles
 ;; these calls.  `todo-write-agents-mode' opens the socket, and
-;; `M-x todo-write-mcp-setup' shows how to add the server to an agent.
+;; `M-x todo-write-setup' shows how to add the server to an agent.
 ;;
 ;; A session has the same thread key as in `todo-write-follow', so that thoughts and
 ;; tool calls from its transcript are in the same plan.

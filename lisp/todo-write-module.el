@@ -297,7 +297,7 @@ REASON is a sentence that says why it is needed."
        (todo-write-module--machine) (todo-write-module--build-problem)
        (file-name-nondirectory (todo-write-module--installed name))
        (abbreviate-file-name (todo-write-module-folder))))
-     ((equal name "todo-write-mcp") "Get it with M-x todo-write-mcp-setup")
+     ((equal name "todo-write-mcp") "Get it with M-x todo-write-setup")
      (t (format "%s it with M-x todo-write-module-load"
                 (mapconcat (lambda (way) (capitalize (symbol-name (car way)))) ways " or "))))))
 

@@ -30,7 +30,7 @@
 nil is todo-write/socket in /run/user/UID if you have such a folder, else
 /tmp/todo-write-UID/socket.  The socket's folder must be yours alone, with
 mode 0700, and is made if it is missing.  After a change, switch
-`todo-write-agents-mode' off and on, and repeat `todo-write-mcp-setup', which
+`todo-write-agents-mode' off and on, and repeat `todo-write-setup', which
 gives the programs the new name."
   :group 'todo-write-hosts
   :type '(choice (const :tag "The usual file" nil) file)
@@ -163,7 +163,7 @@ MACHINE is nil for this one."
                              "is not of the same version as todo-write")))
          (cl-pushnew reason todo-write-socket-outdated-programs :test #'equal)
          (todo-write-socket--show-once
-          "An agent's todo-write-mcp %s; run M-x todo-write-mcp-setup again" reason)))
+          "An agent's todo-write-mcp %s; run M-x todo-write-setup again" reason)))
       (type
        (when-let* ((program
                     (seq-find (lambda (program)

@@ -25,7 +25,7 @@
    (mapconcat
     (pcase-lambda (`(,label ,command))
       (todo-write-welcome--link (format "   %s\n" label) command))
-    `(("Give an agent the tool" todo-write-mcp-setup)
+    `(("Give an agent the tool" todo-write-setup)
       ("Follow a session of Claude Code or Codex" todo-write-follow)
       ,@(when (locate-library "efrit")
           (if (bound-and-true-p todo-write-efrit-mode)
@@ -54,7 +54,7 @@ AGENT is the name of its program or nil, and MODELS are those it used."
     (unless (string-match-p "\\`\\(?:efrit\\|gptel\\)" (or agent ""))
       (todo-write-row-insert-flow
        (delq nil
-             (list (todo-write-welcome--link "Give it the tool todo_write" 'todo-write-mcp-setup)
+             (list (todo-write-welcome--link "Give it the tool todo_write" 'todo-write-setup)
                    (when setting
                      (todo-write-welcome--link
                       "Copy the setting for its own" nil

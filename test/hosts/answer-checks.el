@@ -44,7 +44,7 @@
       (buffer-string))))
 
 (defun answer-checks--install ()
-  "Install the plugin in Claude Code as `todo-write-mcp-setup' does."
+  "Install the plugin in Claude Code as `todo-write-setup' does."
   (claude-checks-stop)
   (setenv "CLAUDE_CONFIG_DIR" (expand-file-name ".claude" claude-checks-home))
   (should (string-search "Claude Code has the tool todo_write." (answer-checks--setup)))

@@ -5,7 +5,7 @@
 
 ;;; Commentary:
 
-;; Each agent gets the tool according to `todo-write-mcp-setup' and runs one prompt
+;; Each agent gets the tool according to `todo-write-setup' and runs one prompt
 ;; against a scripted model.  The model calls todo_write three times: with a list,
 ;; with a bad status, and with the corrected list.  After the first, the user adds a
 ;; task, and Emacs drops all connections.

@@ -5,7 +5,7 @@
 
 ;;; Commentary:
 
-;; These tests check the page of `todo-write-mcp-setup', with the genuine program, and
+;; These tests check the page of `todo-write-setup', with the genuine program, and
 ;; what the doctor reports of it.  agents/test/setup.rs checks what the program does for
 ;; each agent; test/hosts/mcp.sh sets genuine agents up.
 
@@ -133,7 +133,7 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
       (search-forward "[Set it up]")
       (push-button (match-beginning 0))
       (should-error (push-button (match-beginning 0)) :type 'user-error))
-    (should-error (todo-write-mcp-setup) :type 'user-error)
+    (should-error (todo-write-setup) :type 'user-error)
     (todo-write-setup-test-write "go" "")
     (todo-write-setup-test-page)))
 
@@ -167,16 +167,16 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
               ((symbol-function 'y-or-n-p) (lambda (question) (push question asked) nil))
               ((symbol-function 'todo-write-module--ways)
                (lambda (_name) '((build . "Build it now, with cargo")))))
-      (should-error (todo-write-mcp-setup) :type 'todo-write-error)
+      (should-error (todo-write-setup) :type 'todo-write-error)
       (should (equal asked '("The program todo-write-mcp is missing.  Build it now, with cargo? "))))))
 
 (ert-deftest todo-write-mcp-setup-names-a-program-that-cannot-be-run ()
   (let ((todo-write-mcp-program "/nowhere/todo-write-mcp"))
-    (should-error (todo-write-mcp-setup) :type 'todo-write-error)))
+    (should-error (todo-write-setup) :type 'todo-write-error)))
 
 (ert-deftest todo-write-mcp-setup-the-doctor-names-what-is-missing ()
   (let ((todo-write-mcp-program "/nowhere/todo-write-mcp"))
-    (should (string-match-p "\\* The program todo-write-mcp\n.*Missing.*\n.*todo-write-mcp-setup"
+    (should (string-match-p "\\* The program todo-write-mcp\n.*Missing.*\n.*todo-write-setup"
                             (todo-write-doctor--text))))
   (let ((todo-write-mcp-program (executable-find "true")))
     (should (string-match-p "Off, so .*\n.*todo-write-agents-mode" (todo-write-doctor--text)))))
@@ -194,16 +194,16 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
      (format "{\"mcpServers\": {\"todo-write\": {\"command\": \"%sold\"}}}" home))
     (let ((findings (todo-write-mcp-setup-findings)))
       (should (equal '((ok "Claude Code: is set up")
-                       (problem "Codex: its todo-write-mcp is missing" "M-x todo-write-mcp-setup")
-                       (note "Gemini CLI: not set up" "M-x todo-write-mcp-setup")
+                       (problem "Codex: its todo-write-mcp is missing" "M-x todo-write-setup")
+                       (note "Gemini CLI: not set up" "M-x todo-write-setup")
                        (problem "Copilot CLI: its todo-write-mcp is version 0.0.9"
-                                "M-x todo-write-mcp-setup"))
+                                "M-x todo-write-setup"))
                      findings)))))
 
 (ert-deftest todo-write-mcp-setup-the-doctor-says-that-a-program-must-be-set-up-again ()
   (todo-write-with-setup
     (let ((todo-write-socket-outdated-programs '("is not of the same version as todo-write")))
-      (should (string-match-p "same version as todo-write\n.*todo-write-mcp-setup"
+      (should (string-match-p "same version as todo-write\n.*todo-write-setup"
                               (todo-write-doctor--text))))))
 
 (ert-deftest todo-write-mcp-setup-ends-where-the-socket-is-refused ()
@@ -213,7 +213,7 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
     (let ((warnings (todo-write-test-warnings
                       (should (string-match-p
                                "no agent could reach this Emacs"
-                               (cadr (should-error (todo-write-mcp-setup)
+                               (cadr (should-error (todo-write-setup)
                                                    :type 'user-error)))))))
       (should (string-match-p "must be yours alone" (car warnings))))
     (should-not (get-buffer "*todo-write MCP*"))))

@@ -5,7 +5,7 @@
 
 ;;; Commentary:
 
-;; A user with a home of their own calls `todo-write-mcp-setup', with the genuine
+;; A user with a home of their own calls `todo-write-setup', with the genuine
 ;; program, and presses buttons.  The agents' commands are stand-ins that write what
 ;; the genuine ones were seen to write.
 
@@ -72,7 +72,7 @@ echo Done it.
 
 (defun todo-write-setup-test-run ()
   "Show the page of the setup, and return it."
-  (todo-write-mcp-setup)
+  (todo-write-setup)
   (todo-write-setup-test-page))
 
 (defun todo-write-setup-test-press (agent label)

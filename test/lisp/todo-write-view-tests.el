@@ -884,7 +884,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
       (unwind-protect
           (with-current-buffer buffer
             (should (string-search "No plan yet" (buffer-string)))
-            (cl-letf (((symbol-function 'todo-write-mcp-setup)
+            (cl-letf (((symbol-function 'todo-write-setup)
                        (lambda () (interactive) (setq called t))))
               (goto-char (point-min))
               (search-forward "Give an agent the tool")
