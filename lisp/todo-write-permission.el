@@ -95,28 +95,26 @@ See `todo-write-socket--roles'."
             (json-parse-string (plist-get message :arguments)
                                :null-object nil :false-object nil))
       (todo-write-permission--watch thread))
-    (todo-write-request-add
+    (todo-write-request
      thread
-     (list :id (todo-write-permission--call-id call)
-           :process (todo-write-socket-pid program)
-           :kind (plist-get request :kind)
-           :title (concat
-                   (and subagent (format "subagent %s: " (todo-write-text-line subagent 200)))
-                   (plist-get request :title)
-                   (and about
-                        (concat ": " (funcall (if (eq 'shell (plist-get request :format))
-                                                  #'todo-write-text-command #'todo-write-text-line)
-                                              about 200))))
-           :detail (plist-get request :detail)
-           :format (plist-get request :format)
-           :options (plist-get request :options)
-           :questions (plist-get request :questions)
-           :answer (and (plist-get request :answerable)
-                        (lambda (value text)
-                          (todo-write-permission--answer call value text)))
-           :withdrawn (lambda () (todo-write-permission--withdrawn call)))
-     ;; Nothing may say when the turn ends.
-     nil)))
+     :id (todo-write-permission--call-id call)
+     :process (todo-write-socket-pid program)
+     :kind (plist-get request :kind)
+     :title (concat
+             (and subagent (format "subagent %s: " (todo-write-text-line subagent 200)))
+             (plist-get request :title)
+             (and about
+                  (concat ": " (funcall (if (eq 'shell (plist-get request :format))
+                                            #'todo-write-text-command #'todo-write-text-line)
+                                        about 200))))
+     :detail (plist-get request :detail)
+     :format (plist-get request :format)
+     :options (plist-get request :options)
+     :questions (plist-get request :questions)
+     :answer (and (plist-get request :answerable)
+                  (lambda (value text)
+                    (todo-write-permission--answer call value text)))
+     :withdrawn (lambda () (todo-write-permission--withdrawn call)))))
 
 (defun todo-write-permission--withdrawn (call)
   "End CALL, whose request was closed without an answer."

@@ -27,49 +27,6 @@ See `todo-write-requests'.")
 
 ;;; Asking
 
-;;;###autoload
-(defun todo-write-request (thread &rest request)
-  "Let the user answer REQUEST of the agent of THREAD; return its id.
-REQUEST is a plist; the first three keys are required:
-  :id       a string, unique in THREAD; an open request with this id is
-            withdrawn
-  :kind     `permission', `question' or `plan'
-  :title    what is asked, a line
-  :detail   all that the answer is about: the command, the diff, the
-            plan's text; or a function without arguments that returns it,
-            which is called when the user looks, and may be quit
-  :format   what that is: `text' (the default), `shell', `lisp', `diff'
-            or `markdown'
-  :options  the answers, a list of plists: :label, a string; :value, any
-            object; :kind, which is `allow', `always', `deny' or `other';
-            and :text, non-nil if a message may go along, or `edited' if
-            that is the detail, a string, as the user edited it.  The
-            label of an `always' says what it will allow
-  :questions  for the kind `question', a list of plists: :question, a
-            string; :header, a word or nil; :options, a list of plists
-            :label and :description, or nil if the answer is a text;
-            :multiple, non-nil if several can be chosen
-  :answer   function of VALUE and TEXT that answers the agent, or nil if
-            the user must answer elsewhere.  TEXT is the user's message
-            or nil.  VALUE is that of the chosen option or, for questions,
-            an alist (QUESTION . ANSWER), where ANSWER is a string or, for
-            several, a list of strings.  An error that it signals withdraws
-            the request
-  :visit    function without arguments that goes to the agent's own
-            question, or nil to go to the agent
-  :withdrawn  function without arguments, called when the request is closed
-            without an answer, or nil
-
-A request with more than 20 questions, or 50 options of one question or
-of its own beside those of the kinds `allow' and `deny', is shown as what
-it is, and the user must answer it elsewhere.
-
-The agent is `waiting' for the request's title until it is answered or
-withdrawn.  The end of its turn withdraws its requests; for other reasons
-use `todo-write-withdraw'.  Signal `todo-write-input-error' if REQUEST is
-not such a plist."
-  (todo-write-request-add thread request t))
-
 (defconst todo-write-request--fields
   '((:id string "a string")
     (:kind (member permission question plan) "permission, question or plan")
@@ -106,13 +63,49 @@ not such a plist."
                            (todo-write-request--labelled-p (plist-get question :options))))
                     value)))
 
-(defun todo-write-request-add (thread request turn)
-  "Open REQUEST, a plist, of the agent of THREAD; return its id.
-See `todo-write-request'; its `:process' is the id of the process on this
-machine that asks, or nil.  TURN is non-nil if the host that asks knows
-that a turn runs until it reports its end."
-  (unless (and (proper-list-p request) (cl-evenp (length request)))
-    (todo-write-core-wrong "request" request "keywords and values"))
+;;;###autoload
+(defun todo-write-request (thread &rest request)
+  "Let the user answer REQUEST of the agent of THREAD; return its id.
+REQUEST is a plist; the first three keys are required:
+  :id       a string, unique in THREAD; an open request with this id is
+            withdrawn
+  :kind     `permission', `question' or `plan'
+  :title    what is asked, a line
+  :detail   all that the answer is about: the command, the diff, the
+            plan's text; or a function without arguments that returns it,
+            which is called when the user looks, and may be quit
+  :format   what that is: `text' (the default), `shell', `lisp', `diff'
+            or `markdown'
+  :options  the answers, a list of plists: :label, a string; :value, any
+            object; :kind, which is `allow', `always', `deny' or `other';
+            and :text, non-nil if a message may go along, or `edited' if
+            that is the detail, a string, as the user edited it.  The
+            label of an `always' says what it will allow
+  :questions  for the kind `question', a list of plists: :question, a
+            string; :header, a word or nil; :options, a list of plists
+            :label and :description, or nil if the answer is a text;
+            :multiple, non-nil if several can be chosen
+  :answer   function of VALUE and TEXT that answers the agent, or nil if
+            the user must answer elsewhere.  TEXT is the user's message
+            or nil.  VALUE is that of the chosen option or, for questions,
+            an alist (QUESTION . ANSWER), where ANSWER is a string or, for
+            several, a list of strings.  An error that it signals withdraws
+            the request
+  :visit    function without arguments that goes to the agent's own
+            question, or nil to go to the agent
+  :withdrawn  function without arguments, called when the request is closed
+            without an answer, or nil
+  :process  the id of the process on this machine that asks, or nil.  With
+            this key, nothing reports the end of the agent's turn
+
+A request with more than 20 questions, or 50 options of one question or
+of its own beside those of the kinds `allow' and `deny', is shown as what
+it is, and the user must answer it elsewhere.
+
+The agent is `waiting' for the request's title until it is answered or
+withdrawn.  The end of its turn withdraws its requests; for other reasons
+use `todo-write-withdraw'.  Signal `todo-write-input-error' if REQUEST is
+not such a plist."
   (unless (stringp thread)
     (todo-write-core-wrong "thread" thread "a string"))
   (let ((inhibit-quit t)
@@ -130,7 +123,7 @@ that a turn runs until it reports its end."
     (todo-write-withdraw thread id)
     (setq todo-write-request--open (append todo-write-request--open (list open)))
     (add-hook 'todo-write-events-functions #'todo-write-request--on-event)
-    (todo-write-request--report thread turn)
+    (todo-write-request--report thread (not (plist-member request :process)))
     (todo-write-events-dispatch thread 'request id)
     id))
 
@@ -293,7 +286,7 @@ If OUTCOME is nil, record nothing.  ANSWER and TEXT are the user's; see
 
 (defun todo-write-request--report (thread &optional turn)
   "Report that the agent of THREAD waits for its oldest open request, if any.
-TURN is as for `todo-write-request-add'."
+TURN is non-nil if its host says when its turn ends."
   (todo-write-core-configure)
   (let ((oldest (car (todo-write-requests thread))))
     (todo-write-activity-publish
