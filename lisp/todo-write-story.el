@@ -15,7 +15,6 @@
 (require 'todo-write-calls)
 (require 'todo-write-effect)
 (require 'todo-write-detail)
-(require 'todo-write-failure)
 (require 'todo-write-json)
 (require 'todo-write-row)
 (require 'todo-write-sums)
@@ -440,7 +439,7 @@ them, nil for today."
   (or (todo-write-effect-refusal (todo-write-story-entry-result entry))
       (when-let* ((output (and (memq (todo-write-story-outcome entry) '(failed refused))
                                (todo-write-story-output entry)))
-                  (line (todo-write-failure-line output)))
+                  (line (todo-write-effect-failure output)))
         (todo-write-text-line line 200))))
 
 (defun todo-write-story--mark (entry)
