@@ -188,7 +188,8 @@ Windows that follow the task in progress go to it."
             (todo-write-place-stay window)))))
     ;; Times run, and flashes end.
     (when (or todo-write-view-draw--flashes
-              (and (todo-write-view-rows-current-id) (not (todo-write-view-rows-paused-p)))
+              (and (todo-write-view-rows-current-id)
+                   (not (eq 'paused (plist-get todo-write-view-rows-summary :state))))
               (and todo-write-view-thread (todo-write-activity todo-write-view-thread)))
       (todo-write-later (current-buffer) 1))))
 

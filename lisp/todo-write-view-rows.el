@@ -49,10 +49,6 @@
 (defvar-local todo-write-view-rows--texts nil
   "Hash table of the texts of rows and what they were made of.")
 
-(defun todo-write-view-rows-paused-p ()
-  "Return non-nil if the thread was paused when last drawn."
-  (eq (plist-get todo-write-view-rows-summary :state) 'paused))
-
 (defun todo-write-view-rows-current-id ()
   "Return the id of the task that was in progress when last drawn, or nil."
   (plist-get (plist-get todo-write-view-rows-summary :current) :id))
@@ -147,7 +143,9 @@ UNSEEN are the ids of those with changes that were not reviewed.  Texts of
 the last time stay if they are made of the same."
   (let* ((thread todo-write-view-thread)
          (work (and tasks (todo-write-plan-row-work thread)))
-         (items (mapcar #'cdr tasks))
+         ;; A note names the positions of other tasks of the list.
+         (items (cl-loop for (kind . item) in tasks
+                         unless (eq kind 'removed) collect item))
          (before todo-write-view-rows--texts))
     (setq todo-write-view-rows--texts (make-hash-table :test #'equal))
     (mapcar
@@ -202,9 +200,9 @@ CHILDREN are the threads of its subagents."
 (defun todo-write-view-rows--folds (tasks children windows)
   "Return which of TASKS, (KIND . ITEM), are folded in WINDOWS, an alist.
 Its keys are ids.  The value of the first of a run is the number of tasks
-in the line in its place, that of the others is `folded'.  The last task of a run stays, so that
-none disappears when it is completed, and so do those that are open or in
-CHILDREN, as from `todo-write-children-by-item'."
+that the line in its place counts, that of the others is `folded'.  The
+last task of a run stays, so that none disappears when it is completed, and
+so do those that are open or in CHILDREN, see `todo-write-children-by-item'."
   (when (pcase (if (eq todo-write-view-rows-fold 'option) todo-write-view-fold-completed
                  todo-write-view-rows-fold)
           ('auto (seq-some (lambda (window) (> (+ 2 (length tasks)) (window-body-height window)))

@@ -589,6 +589,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
   (todo-write-test-with-view
     (remove-hook 'todo-write-events-functions #'todo-write-test-draw)
     (todo-write-test-write "a" '("Run" "in_progress"))
+    (todo-write-redraw)
     (todo-write-test-open "Run")
     (todo-write-observe "a" "TOOL_CALL" "ls")
     (let ((buffer (current-buffer)))
