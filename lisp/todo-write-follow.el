@@ -71,7 +71,8 @@ is followed on.  Interactively, read the session in the minibuffer, the
 newest of the current project first, and show its plan.  With a prefix
 argument, or without FILE, switch `todo-write-agents-mode' on instead,
 which follows all live sessions, and return nil.  SHOW non-nil shows the
-plan.  Signal `todo-write-input-error' if FILE cannot be read.
+plan, and waits no longer than for that.  Signal `todo-write-input-error'
+if FILE cannot be read.
 
 FILE may be on another machine, and in a remote folder, the sessions there
 are read in the minibuffer.  Then the machine is connected first; see
