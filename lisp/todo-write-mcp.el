@@ -131,9 +131,7 @@ Its agent has one at a time: the user called /clear or /resume."
                 ;; Subagents have the id of their session.
                 (seq-remove (lambda (thread) (equal (id thread) (id session)))
                             (mapcar #'car (todo-write-socket-program-sessions program))))))
-    (dolist (thread left)
-      (todo-write-mcp--forget-session program thread))
-    (todo-write-mcp--end-sessions left "left" "session ended")))
+    (todo-write-mcp--end-sessions program left "left" "session ended")))
 
 (defun todo-write-mcp--forget-session (program thread)
   "Let PROGRAM no longer serve THREAD."
@@ -175,9 +173,9 @@ See `todo-write-dyn--report-program', also for REASON and ENDING."
         (float-time))
   ;; For more, the one without a call for the longest time ends.
   (when (length> (todo-write-socket-program-sessions program) 64)
-    (let ((oldest (car (car (seq-sort-by #'cdr #'< (todo-write-socket-program-sessions program))))))
-      (todo-write-mcp--forget-session program oldest)
-      (todo-write-mcp--report oldest "lost" "no call for a while")))
+    (todo-write-mcp--end-sessions
+     program (list (caar (seq-sort-by #'cdr #'< (todo-write-socket-program-sessions program))))
+     "lost" "no call for a while"))
   (add-hook 'todo-write-hub-check-hook #'todo-write-mcp--check-programs))
 
 (defun todo-write-mcp--begin-subagent (program thread session task)
@@ -202,8 +200,8 @@ that resembles TASK, else below the item in progress."
     (cond
      ((not (equal thread session))
       (when (assoc thread (todo-write-socket-program-sessions program))
-        (todo-write-mcp--forget-session program thread)
-        (todo-write-mcp--end-sessions (list thread) "ended" "the subagent returned" 'end-of-turn)))
+        (todo-write-mcp--end-sessions program (list thread)
+                                      "ended" "the subagent returned" 'end-of-turn)))
      ;; After a restart of this Emacs, its next call may be far away.
      ((equal (plist-get message :activity) "serving")
       (todo-write-mcp--take-up program thread))
@@ -257,7 +255,7 @@ Forget it unless it is connected."
 (defun todo-write-mcp--end-program (program word reason &optional ending)
   "End the sessions of PROGRAM by WORD for REASON, and forget it.
 See `todo-write-mcp--end-sessions', also for ENDING."
-  (todo-write-mcp--end-sessions (mapcar #'car (todo-write-mcp--forget-program program))
+  (todo-write-mcp--end-sessions program (mapcar #'car (todo-write-mcp--forget-program program))
                                 word reason ending))
 
 (defun todo-write-mcp--lose-program (program)
@@ -268,9 +266,12 @@ Its agents may work on; they go on with their plans when it is back."
                                  (if machine (format "no connection to %s" machine)
                                    "not connected for a minute"))))
 
-(defun todo-write-mcp--end-sessions (threads word reason &optional ending)
-  "Report of THREADS, unless a program serves them, WORD, REASON and ENDING.
-See `todo-write-dyn--report-program'."
+(defun todo-write-mcp--end-sessions (program threads word reason &optional ending)
+  "Let PROGRAM no longer serve THREADS; report WORD, REASON and ENDING of them.
+See `todo-write-dyn--report-program'.  Of those that another program serves
+now, nothing is reported."
+  (dolist (thread threads)
+    (todo-write-mcp--forget-session program thread))
   (todo-write-events-apply-each
    (lambda (thread)
      (unless (or (todo-write-socket-serving thread)
@@ -299,8 +300,7 @@ Stop looking if no program serves a session."
         (let ((quiet (- (float-time) time)))
           (cond
            ((> quiet todo-write-mcp-quiet)
-            (todo-write-mcp--forget-session program thread)
-            (todo-write-mcp--report thread "lost" "no call for a while"))
+            (todo-write-mcp--end-sessions program (list thread) "lost" "no call for a while"))
            ((> quiet todo-write-mcp-silence)
             ;; Its time goes on: nothing says that it stopped.
             (todo-write-mcp--report thread "unknown"))))))
