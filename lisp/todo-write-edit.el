@@ -236,8 +236,8 @@ take back your own last edit, also if the agent has written since."
             (reverse (todo-write-revisions thread))))
 
 (defun todo-write-edit--inverse (thread revision)
-  "Return the edit that takes back what REVISION of THREAD did, as arguments of `todo-write-edit'.
-Return nil if that is no longer so."
+  "Return the edit that takes back what REVISION of THREAD did.
+That is arguments of `todo-write-edit', or nil if it no longer stands."
   (let* ((change (car (todo-write-edit--changes thread revision)))
          (id (plist-get change :itemId))
          (previous (plist-get change :previousItem))

@@ -79,7 +79,7 @@ For `todo-write-events-functions'."
      (cl-shiftf todo-write-hands--changed nil))))
 
 (defun todo-write-hands--look-at (thread)
-  "Say if the agent of THREAD changed files since the last time that you are editing."
+  "Say which files that you edit the agent of THREAD changed since the last time."
   ;; What is older is no news, as while an old session is read.
   (let ((seen (gethash thread todo-write-hands--seen (- (todo-write-core-now) 60000))))
     (seq-doseq (call (todo-write-observations thread :type "TOOL_EXECUTION" :limit 20))

@@ -236,9 +236,9 @@ The arguments are as in `todo-write-page-set-up-table'."
                                   (insert more))))))))
 
 (defun todo-write-page--row (position &optional start)
-  "Return the place of POSITION in a table, which is the START of a window if non-nil.
+  "Return the place of POSITION in a table.
 It is t at the end, else a list (ID COLUMN LINE): the row or, without one,
-the line counts."
+the line counts.  START is non-nil for the start of a window."
   (save-excursion
     (goto-char position)
     (or (eobp)

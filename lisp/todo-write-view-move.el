@@ -96,7 +96,7 @@ nil if the plan does not show it."
 Return nil if there is no such task."
   (let* ((thread todo-write-view-thread)
          (is-its (lambda (item) (equal id (plist-get item :id))))
-         (turn (cons 'turn (todo-write-view-move--turn-of id))))
+         turn)
     (cond ((todo-write-item thread id)
            (setq todo-write-view-rows-fold nil)
            (todo-write-view-draw-all)
@@ -107,8 +107,8 @@ Return nil if there is no such task."
           ((seq-some is-its (todo-write-plan-items-cleared thread))
            (todo-write-view-move--open 'cleared)
            (todo-write-place-find 'todo-write-part id))
-          ((cdr turn)
-           (todo-write-view-move--open turn)
+          ((setq turn (todo-write-view-move--turn-of id))
+           (todo-write-view-move--open (cons 'turn turn))
            (save-excursion
              ;; How it ended comes last.
              (goto-char (point-max))
