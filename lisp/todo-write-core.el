@@ -226,9 +226,9 @@ The module calls this."
 (declare-function todo-write-dyn--summarize "ext:todo-write-dyn")
 
 (defun todo-write--hash-table-fields (table)
-  "Return the pairs of TABLE as an alist; the module calls this."
+  "Return the keys and values of TABLE as a plist; the module calls this."
   (cl-loop for key being the hash-keys of table using (hash-values value)
-           collect (cons key value)))
+           collect key collect value))
 
 (defvar todo-write-core-configured nil
   "Non-nil if the module has the options, `stale' if they changed since.")
