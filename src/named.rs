@@ -42,7 +42,7 @@ macro_rules! wire_names {
 }
 
 /// Defines fields of a JSON object to which others may add any. One that is missing, or of another type than
-/// expected, is `None`, and stays in the object that the others are taken out of.
+/// expected, is `None`, and stays among what others added.
 macro_rules! wire_fields {
     (
         $(#[$about:meta])*
@@ -53,11 +53,14 @@ macro_rules! wire_fields {
         pub struct $type {
             $($(#[$about_field])* #[serde(rename = $name, skip_serializing_if = "Option::is_none")]
             pub $field: Option<$kind>,)+
+            /// What others added.
+            #[serde(flatten)]
+            pub extra: serde_json::Map<String, serde_json::Value>,
         }
 
         impl $type {
-            fn take(fields: &mut serde_json::Map<String, serde_json::Value>) -> $type {
-                $type { $($field: $crate::named::take(fields, $name),)+ }
+            fn read(mut extra: serde_json::Map<String, serde_json::Value>) -> $type {
+                $type { $($field: $crate::named::take(&mut extra, $name),)+ extra }
             }
         }
     };

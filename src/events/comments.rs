@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::events::Millis;
 use crate::events::observation::Observation;
-use crate::events::payload::{Fields, Update};
+use crate::events::payload::{Metadata, Type};
 
 /// The largest number of comments of a thread that are known.
 pub(crate) const MOST: usize = 1_000;
@@ -61,24 +61,23 @@ pub(crate) struct Comments(VecDeque<KeptComment>);
 impl Comments {
     /// Adds what an observation says of comments.
     pub(crate) fn note(&mut self, observation: &Observation) {
-        let Fields::StateUpdate(Some(update)) = &observation.payload.fields else { return };
-        let (numbers, told) = match update {
-            Update::Comment(comment) => {
-                if self.0.len() == MOST {
-                    // Only a damaged journal has too many that are not told.
-                    let told = self.0.iter().position(|kept| kept.telling != Telling::Untold).unwrap_or(0);
-                    self.0.remove(told);
-                }
-                let Observation { number, timestamp, .. } = *observation;
-                let (comment, telling) = (comment.clone(), Telling::Untold);
-                return self.0.push_back(KeptComment { number, timestamp, comment, telling });
+        let Observation { number, timestamp, payload, .. } = observation;
+        if payload.kind != Type::StateUpdate {
+            return;
+        }
+        if let Some(comment) = &payload.metadata.comment {
+            if self.0.len() == MOST {
+                // Only a damaged journal has too many that are not told.
+                let told = self.0.iter().position(|kept| kept.telling != Telling::Untold).unwrap_or(0);
+                self.0.remove(told);
             }
-            Update::CopiedComments(numbers) => (numbers, Telling::Copied),
-            Update::ToldComments(numbers) => (numbers, Telling::Told),
-            _ => return,
-        };
-        for kept in self.0.iter_mut().filter(|kept| numbers.contains(&kept.number)) {
-            kept.telling = told;
+            let (comment, telling) = (comment.clone(), Telling::Untold);
+            self.0.push_back(KeptComment { number: *number, timestamp: *timestamp, comment, telling });
+        }
+        let Metadata { told_comments, copied_comments, .. } = &payload.metadata;
+        for (numbers, telling) in [(copied_comments, Telling::Copied), (told_comments, Telling::Told)] {
+            let is_meant = |kept: &&mut KeptComment| numbers.iter().flatten().any(|one| *one == kept.number);
+            self.0.iter_mut().filter(is_meant).for_each(|kept| kept.telling = telling);
         }
     }
 

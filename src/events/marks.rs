@@ -228,7 +228,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::events::payload::{Call, Fields, Payload};
+    use crate::events::payload::{Metadata, Payload, Type};
 
     /// What happens to the changes of a thread.
     #[derive(Clone, Debug)]
@@ -269,9 +269,9 @@ mod tests {
         match act {
             Act::Change { number, files, items } => {
                 let files = names(&files).into_iter().map(|path| FileEntry { path, ..FileEntry::default() });
-                let call = Call { files: Some(files.collect()), ..Call::default() };
-                let mut payload = Payload::with(Fields::ToolExecution(Box::new(call)), Value::Null);
-                payload.metadata.items = Some(names(&items));
+                let (files, items) = (Some(files.collect()), Some(names(&items)));
+                let metadata = Metadata { files, items, ..Metadata::default() };
+                let payload = Payload { metadata, ..Payload::new(Type::ToolExecution, Value::Null) };
                 let observation = Observation {
                     number,
                     payload,

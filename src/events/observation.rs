@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::events::Millis;
-use crate::events::payload::Fields;
-pub use crate::events::payload::{Metadata, Payload, Type};
+pub use crate::events::payload::{Derived, Metadata, Payload, Type};
 use crate::events::turns::{self, Turns};
 use crate::fault::may_panic_here;
 use crate::list::item::Item;
@@ -100,7 +99,7 @@ impl From<Line> for Observation {
 impl Observation {
     /// The type.
     pub fn kind(&self) -> Type {
-        self.payload.kind()
+        self.payload.kind
     }
 
     /// The ids of the items that it belongs to: of its parent, and of all that were in progress.
@@ -238,10 +237,9 @@ impl Observations {
         if let Some(title) = observation.payload.title() {
             self.noted.title = Some(title.to_owned());
         }
-        if let Fields::ToolCall(call) = &observation.payload.fields
-            && call.hidden.is_some()
-        {
-            self.noted.hidden.extend(call.call_id.clone().map(|id| (id, call.excluded.clone())));
+        let metadata = &observation.payload.metadata;
+        if observation.kind() == Type::ToolCall && metadata.hidden.is_some() {
+            self.noted.hidden.extend(metadata.call_id.clone().map(|id| (id, metadata.excluded.clone())));
             self.noted.hidden.drain(..self.noted.hidden.len().saturating_sub(HIDDEN_CALLS));
         }
         self.push_all(vec![observation]);
@@ -262,7 +260,7 @@ impl Observations {
             let is_full =
                 self.kept.len() > self.limit || self.bytes > MOST_IN_MEMORY && self.limit < usize::MAX;
             // The PLAN_UPDATE before it is gone.
-            let is_rest = matches!(oldest.payload.fields, Fields::ItemStatusChange(_));
+            let is_rest = oldest.kind() == Type::ItemStatusChange && oldest.payload.derived.is_some();
             if !is_full && !is_rest {
                 break;
             }
@@ -273,10 +271,7 @@ impl Observations {
 
     /// The reported observations, oldest first.
     pub fn reported(&self) -> impl DoubleEndedIterator<Item = &Arc<Observation>> {
-        let is_of_revision = |one: &Observation| {
-            matches!(one.payload.fields, Fields::PlanUpdate(_) | Fields::ItemStatusChange(_))
-        };
-        self.kept.iter().filter(move |one| !is_of_revision(one))
+        self.kept.iter().filter(|one| one.payload.derived.is_none())
     }
 
     /// The time of the newest observation; 0 without any.

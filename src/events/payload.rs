@@ -5,8 +5,7 @@
 
 use std::sync::Arc;
 
-use serde::ser::SerializeMap;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::events::Millis;
@@ -48,36 +47,28 @@ wire_names! {
 }
 
 /// What an observation says. As JSON, it has the keys `type`, `content` and `metadata`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Payload {
-    /// The content, which may be any JSON.
+    /// The type.
+    #[serde(rename = "type")]
+    pub kind: Type,
+    /// The content, which may be any JSON. That of a call has `id`, `name` and `input`, that of its result `id`,
+    /// `name`, `content` and `isError`; that of a response is a [`crate::events::work::Usage`].
     pub content: Value,
-    /// The type, with its own fields of the metadata.
-    pub fields: Fields,
-    /// The fields of the metadata that any type may have.
+    /// What else is known.
     pub metadata: Metadata,
-    /// What a host added to the metadata.
-    pub extra: Map<String, Value>,
+    /// What follows from a revision, in place of a content. It is not in the journal, which has the revision.
+    #[serde(skip)]
+    pub derived: Option<Derived>,
 }
 
-/// The type of a payload, with what only this type has in its metadata.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum Fields {
-    /// A call of a tool: its content has `id`, `name` and `input`.
-    ToolCall(Box<Call>),
-    /// The result of a call: its content has `id`, `name`, `content` and `isError`.
-    ToolExecution(Box<Call>),
-    /// The tokens of a response: its content is a [`crate::events::work::Usage`].
-    Usage(Used),
-    /// A change of what is known of the session, if it is one of these.
-    StateUpdate(Option<Update>),
-    /// A revision, in place of a content. It is not in the journal, which has the revision.
-    PlanUpdate(#[serde(skip)] PlanUpdate),
-    /// The same for a change of a status in a revision.
-    ItemStatusChange(#[serde(skip)] StatusChange),
-    /// A type without fields of its own, or one of the last two that a host reported.
-    Other(#[serde(skip)] Type),
+/// What follows from a revision.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Derived {
+    /// The revision.
+    Plan(PlanUpdate),
+    /// The change of a status in it.
+    Status(StatusChange),
 }
 
 /// A revision.
@@ -101,9 +92,30 @@ pub struct StatusChange {
 }
 
 wire_fields! {
-    /// What is known of a call. Hosts may tell it with the call or with its result.
-    pub struct Call {
-        /// The id of the call.
+    /// The metadata of an observation. Times are in milliseconds since the epoch.
+    pub struct Metadata {
+        /// The phase, `None` if the host says that the call has no phase.
+        phase: Phase = "phase",
+        /// During execution, the id of the item that the observation belongs to.
+        step_id: String = "stepId",
+        /// The content of that item.
+        step_description: String = "stepDescription",
+        /// The type of the tokens of thoughts, see [`crate::events::stream::token_context`].
+        token_type: String = "tokenType",
+        /// The host's id of the session.
+        session_id: String = "sessionId",
+        /// The id of the transcript's line.
+        uuid: String = "uuid",
+        /// The time of that line, or of the end of a block of thoughts.
+        timestamp: Millis = "timestamp",
+        /// The subagent's id, if the work is of one.
+        agent: String = "agent",
+        /// The number of the observation of the call that sent the subagent out, if an earlier turn has it.
+        of_call: u64 = "ofCall",
+        /// The ids of the items that the work counts for.
+        items: Vec<String> = "items",
+
+        /// Of a call or its result: the id of the call.
         call_id: String = "callId",
         /// Whether not all of the call or its result was recorded.
         hidden: bool = "hidden",
@@ -131,108 +143,66 @@ wire_fields! {
         git: Vec<GitOperation> = "git",
         /// Who refused it, so that it never ran.
         refusal: Refusal = "refusal",
-    }
-}
 
-wire_fields! {
-    /// What is known of a response.
-    pub struct Used {
-        /// The id of the response. Later figures of it replace earlier ones.
+        /// Of a USAGE: the id of the response. Later figures of it replace earlier ones.
         response: String = "response",
         /// Whether the tokens are those of a whole session or prompt, which count for no single item.
         of_session: bool = "ofSession",
-        /// How full the context of the agent's model is.
+        /// Of a USAGE or STATE_UPDATE: how full the context of the agent's model is.
         context: Context = "context",
+        /// Of a STATE_UPDATE: what became of the user's goal for the session.
+        goal: Goal = "goal",
+        /// What the session cost so far.
+        cost: Cost = "cost",
+        /// Why a list was refused; null once a list was accepted.
+        refused_list: Option<String> = "refusedList",
+        /// Whether the journal is so long that contents are abridged from now on.
+        abridged: bool = "abridged",
+        /// What the user says to the agent.
+        comment: Comment = "comment",
+        /// The numbers of the observations of comments that the agent was told of.
+        told_comments: Vec<u64> = "toldComments",
+        /// The numbers of the observations of comments that were copied for the user to paste.
+        copied_comments: Vec<u64> = "copiedComments",
     }
 }
 
-/// What became known of a session; as JSON, one key of the metadata.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Update {
-    /// What became of the user's goal for the session.
-    Goal(Goal),
-    /// How full the context of the agent's model is.
-    Context(Context),
-    /// What the session cost so far.
-    Cost(Cost),
-    /// Why a list was refused; none once a list was accepted.
-    RefusedList(Option<String>),
-    /// Whether the journal is so long that contents are abridged from now on.
-    Abridged(bool),
-    /// What the user says to the agent.
-    Comment(Comment),
-    /// The numbers of the observations of comments that the agent was told of.
-    ToldComments(Vec<u64>),
-    /// The numbers of the observations of comments that were copied for the user to paste.
-    CopiedComments(Vec<u64>),
-}
-
-wire_fields! {
-    /// The metadata of an observation of any type. Times are in milliseconds since the epoch.
-    pub struct Metadata {
-        /// The phase, `None` if the host says that the call has no phase.
-        phase: Phase = "phase",
-        /// During execution, the id of the item that the observation belongs to.
-        step_id: String = "stepId",
-        /// The content of that item.
-        step_description: String = "stepDescription",
-        /// The type of the tokens of thoughts, see [`crate::events::stream::token_context`].
-        token_type: String = "tokenType",
-        /// The host's id of the session.
-        session_id: String = "sessionId",
-        /// The id of the transcript's line.
-        uuid: String = "uuid",
-        /// The time of that line, or of the end of a block of thoughts.
-        timestamp: Millis = "timestamp",
-        /// The subagent's id, if the work is of one.
-        agent: String = "agent",
-        /// The number of the observation of the call that sent the subagent out, if an earlier turn has it.
-        of_call: u64 = "ofCall",
-        /// The ids of the items that the work counts for.
-        items: Vec<String> = "items",
+impl Payload {
+    /// The payload of a type with this content alone.
+    pub fn new(kind: Type, content: Value) -> Payload {
+        Payload { kind, content, metadata: Metadata::default(), derived: None }
     }
-}
 
-/// All metadata of a payload, to be serialized.
-#[derive(Serialize)]
-pub(crate) struct AllMetadata<'p> {
-    #[serde(flatten)]
-    of_any: &'p Metadata,
-    #[serde(flatten)]
-    of_type: &'p Fields,
-    #[serde(flatten)]
-    extra: &'p Map<String, Value>,
-}
-
-impl Serialize for Payload {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut keys = serializer.serialize_map(Some(3))?;
-        keys.serialize_entry("type", &self.kind())?;
-        keys.serialize_entry("content", &self.content)?;
-        keys.serialize_entry("metadata", &self.all_metadata())?;
-        keys.end()
+    /// The payload with this metadata, of which all that is not understood is extra, so that nothing is lost.
+    pub fn read(kind: Type, content: Value, metadata: Map<String, Value>) -> Payload {
+        Payload { metadata: Metadata::read(metadata), ..Payload::new(kind, content) }
     }
-}
 
-impl Fields {
-    /// Takes the fields of a type out of the metadata.
-    fn take(kind: Type, metadata: &mut Map<String, Value>) -> Fields {
-        match kind {
-            Type::ToolCall => Fields::ToolCall(Box::new(Call::take(metadata))),
-            Type::ToolExecution => Fields::ToolExecution(Box::new(Call::take(metadata))),
-            Type::Usage => Fields::Usage(Used::take(metadata)),
-            Type::StateUpdate => Fields::StateUpdate(Update::take(metadata)),
-            other => Fields::Other(other),
-        }
+    /// What follows from a revision.
+    pub(crate) fn derived(derived: Derived) -> Payload {
+        let kind = match derived {
+            Derived::Plan(_) => Type::PlanUpdate,
+            Derived::Status(_) => Type::ItemStatusChange,
+        };
+        Payload { derived: Some(derived), ..Payload::new(kind, Value::Null) }
+    }
+
+    /// A change of what is known of the session, in words.
+    pub(crate) fn update(metadata: Metadata, text: &str) -> Payload {
+        Payload { metadata, ..Payload::new(Type::StateUpdate, said(text)) }
+    }
+
+    /// What is known of the call, if it is one or its result.
+    pub fn call(&self) -> Option<&Metadata> {
+        Some(&self.metadata).filter(|_| matches!(self.kind, Type::ToolCall | Type::ToolExecution))
     }
 
     /// Whether it counts as work.
     pub(crate) fn is_work(&self) -> bool {
-        match self {
-            Fields::Usage(_) => true,
-            Fields::ToolExecution(call) => {
-                let Call { outcome, exit_code, files, more_files, by_agents, .. } = &**call;
+        let Metadata { outcome, exit_code, files, more_files, by_agents, .. } = &self.metadata;
+        match self.kind {
+            Type::Usage => true,
+            Type::ToolExecution => {
                 outcome.is_some()
                     || exit_code.is_some()
                     || files.is_some()
@@ -240,67 +210,6 @@ impl Fields {
                     || by_agents.is_some()
             }
             _ => false,
-        }
-    }
-}
-
-impl Update {
-    /// Takes the first update out of the metadata.
-    fn take(metadata: &mut Map<String, Value>) -> Option<Update> {
-        let mut read = metadata.iter().map(|(key, value)| (key, Update::deserialize(json!({ key: value }))));
-        let (key, update) = read.find_map(|(key, update)| Some((key.clone(), update.ok()?)))?;
-        metadata.shift_remove(&key);
-        Some(update)
-    }
-}
-
-impl Payload {
-    /// The payload of a type with this content alone.
-    pub fn new(kind: Type, content: Value) -> Payload {
-        Payload::read(kind, content, Map::new())
-    }
-
-    /// The payload with this metadata, of which all that is not understood is extra, so that nothing is lost.
-    pub fn read(kind: Type, content: Value, mut extra: Map<String, Value>) -> Payload {
-        let (fields, metadata) = (Fields::take(kind, &mut extra), Metadata::take(&mut extra));
-        Payload { content, fields, metadata, extra }
-    }
-
-    /// The payload of a type with its own fields.
-    pub fn with(fields: Fields, content: Value) -> Payload {
-        Payload { content, fields, metadata: Metadata::default(), extra: Map::new() }
-    }
-
-    /// A change of what is known of the session, in words.
-    pub(crate) fn update(update: Update, text: &str) -> Payload {
-        Payload::with(Fields::StateUpdate(Some(update)), said(text))
-    }
-
-    /// The type.
-    pub fn kind(&self) -> Type {
-        match self.fields {
-            Fields::ToolCall(_) => Type::ToolCall,
-            Fields::ToolExecution(_) => Type::ToolExecution,
-            Fields::Usage(_) => Type::Usage,
-            Fields::StateUpdate(_) => Type::StateUpdate,
-            Fields::PlanUpdate(_) => Type::PlanUpdate,
-            Fields::ItemStatusChange(_) => Type::ItemStatusChange,
-            Fields::Other(kind) => kind,
-        }
-    }
-
-    /// What is known of the call, if it is one or its result.
-    pub fn call(&self) -> Option<&Call> {
-        match &self.fields {
-            Fields::ToolCall(call) | Fields::ToolExecution(call) => Some(call),
-            _ => None,
-        }
-    }
-
-    fn call_mut(&mut self) -> Option<&mut Call> {
-        match &mut self.fields {
-            Fields::ToolCall(call) | Fields::ToolExecution(call) => Some(call),
-            _ => None,
         }
     }
 
@@ -311,7 +220,7 @@ impl Payload {
 
     /// The title, if it is one.
     pub(crate) fn title(&self) -> Option<&str> {
-        self.content.as_str().filter(|_| self.kind() == Type::Title)
+        self.content.as_str().filter(|_| self.kind == Type::Title)
     }
 
     /// What was said, whether it is a field or all of the content.
@@ -319,22 +228,17 @@ impl Payload {
         self.content.get("text").unwrap_or(&self.content).as_str()
     }
 
-    /// All metadata, to be serialized.
-    pub(crate) fn all_metadata(&self) -> AllMetadata<'_> {
-        AllMetadata { of_any: &self.metadata, of_type: &self.fields, extra: &self.extra }
-    }
-
     /// The approximate number of bytes of its texts and lists.
     pub(crate) fn size(&self) -> usize {
         let mut bytes = 0;
         let mut add = |text: &str| bytes += 64 + text.len();
         each_text(&self.content, &mut add);
-        self.extra.values().for_each(|value| each_text(value, &mut add));
+        self.metadata.extra.values().for_each(|value| each_text(value, &mut add));
         for file in self.files() {
             add(&file.path);
             file.patch.iter().for_each(|patch| add(patch));
         }
-        if let Fields::PlanUpdate(PlanUpdate { todo_list, changes, .. }) = &self.fields {
+        if let Some(Derived::Plan(PlanUpdate { todo_list, changes, .. })) = &self.derived {
             bytes += size_of_val(todo_list.as_slice()) + size_of_val(changes.as_slice());
         }
         bytes
@@ -343,21 +247,22 @@ impl Payload {
     /// Drops patches and the ends of texts. All numbers stay.
     pub(crate) fn abridge(&mut self) {
         shorten(&mut self.content);
-        let files = self.call_mut().and_then(|call| call.files.as_mut());
-        files.into_iter().flatten().for_each(|file| file.patch = None);
+        self.metadata.files.iter_mut().flatten().for_each(|file| file.patch = None);
     }
 
     /// Hides a call that names an excluded file, or its result: of the content, only what tells it from others
     /// stays, unless it is a call that `keeps_input`. Returns whether it is a call.
     pub(crate) fn hide(&mut self, excluded: Option<String>, keeps_input: bool) -> bool {
-        let is_result = self.kind() == Type::ToolExecution;
-        let Some(call) = self.call_mut() else { return false };
+        if self.call().is_none() {
+            return false;
+        }
+        let call = &mut self.metadata;
         (call.hidden, call.excluded) = (Some(true), excluded);
         call.refusal.iter_mut().for_each(|refusal| refusal.reason = None);
         if !keeps_input {
             call.git.iter_mut().flatten().for_each(GitOperation::hide);
         }
-        if !keeps_input || is_result {
+        if !keeps_input || self.kind == Type::ToolExecution {
             match &mut self.content {
                 Value::Object(fields) => fields.retain(|key, value| match key.as_str() {
                     "id" | "name" => value.is_string(),

@@ -95,7 +95,7 @@ impl Policy {
         }
         let keeps_input = !is_excluded && hidden.as_ref().is_some_and(|hidden| hidden.keeps_input);
         let is_call = payload.hide(hidden.and_then(|hidden| hidden.name), keeps_input);
-        if is_excluded && !is_call && payload.kind() != Type::Usage {
+        if is_excluded && !is_call && payload.kind != Type::Usage {
             payload.content = Value::Null;
         }
     }

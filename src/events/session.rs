@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::payload::{Fields, Payload, Update};
+use super::payload::{Metadata, Payload, Type};
 use crate::named::wire_names;
 use crate::text::excerpt;
 
@@ -133,17 +133,17 @@ pub struct Session {
 impl Session {
     /// Takes what an observation says. A subagent has a context of its own.
     pub(crate) fn note(&mut self, payload: &Payload) {
-        let context = match &payload.fields {
-            Fields::Usage(used) => used.context,
-            Fields::StateUpdate(Some(Update::Context(context))) => Some(*context),
-            Fields::StateUpdate(Some(Update::Goal(goal))) => return self.goal = Some(goal.bounded()),
-            Fields::StateUpdate(Some(Update::Cost(cost))) => {
-                let cost = Cost::new(cost.amount, &cost.currency);
-                return self.cost = cost.or(self.cost.take());
+        let Metadata { goal, cost, context, agent, .. } = &payload.metadata;
+        match payload.kind {
+            Type::Usage => {}
+            Type::StateUpdate => {
+                let cost = cost.as_ref().and_then(|cost| Cost::new(cost.amount, &cost.currency));
+                self.goal = goal.as_ref().map(Goal::bounded).or(self.goal.take());
+                self.cost = cost.or(self.cost.take());
             }
-            _ => None,
-        };
-        self.context = context.filter(|_| payload.metadata.agent.is_none()).or(self.context);
+            _ => return,
+        }
+        self.context = context.filter(|_| agent.is_none()).or(self.context);
     }
 
     /// The goal, unless the user took it back.

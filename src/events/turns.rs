@@ -118,7 +118,7 @@ impl Turn {
 
     /// Notes what the agent said first after a short prompt.
     fn note_said(&mut self, payload: &Payload) {
-        if payload.kind() == Type::Message
+        if payload.kind == Type::Message
             && self.said.is_none()
             && self.prompt.as_ref().is_some_and(|prompt| prompt.len() < TELLING)
             && let Some(text) = payload.text().filter(|text| !text.trim().is_empty())

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::events::observation::Observation;
-use crate::events::payload::{AgentsWork, Call, Fields, FileEntry, Used};
+use crate::events::payload::{AgentsWork, FileEntry, Metadata, Type};
 use crate::events::turns::Turns;
 use crate::named::{sparse, wire_names};
 
@@ -288,7 +288,7 @@ impl Part<'_> {
 
 /// The ids of the items that an observation of work counts for.
 pub(crate) fn items_of(observation: &Observation) -> Option<&[String]> {
-    observation.payload.metadata.items.as_deref().filter(|_| observation.payload.fields.is_work())
+    observation.payload.metadata.items.as_deref().filter(|_| observation.payload.is_work())
 }
 
 /// The files of some observations with their recorded patches, oldest first, perhaps only those of `path`.
@@ -333,8 +333,8 @@ impl WorkSums {
         let Some(items) = items_of(observation) else { return };
         let owners = Owners { items: items.to_vec(), turn };
         let payload = &observation.payload;
-        if let Fields::Usage(used) = &payload.fields {
-            return self.add_usage(used, &Usage::read(&payload.content), &owners);
+        if payload.kind == Type::Usage {
+            return self.add_usage(&payload.metadata, &Usage::read(&payload.content), &owners);
         }
         let Some(call) = payload.call() else { return };
         let files = payload.files().iter().filter(|file| !file.path.is_empty());
@@ -357,7 +357,7 @@ impl WorkSums {
         });
     }
 
-    fn add_usage(&mut self, used: &Used, usage: &Usage, owners: &Owners) {
+    fn add_usage(&mut self, used: &Metadata, usage: &Usage, owners: &Owners) {
         if used.of_session == Some(true) {
             self.has_session_tokens |= usage.tokens.sum() > 0;
             self.all.whole.add_tokens(usage);
@@ -439,7 +439,7 @@ pub(crate) fn is_refused(observation: &Observation) -> bool {
 
 /// The outcome of a command; none for other calls.
 fn command_outcome(observation: &Observation) -> Option<CallOutcome> {
-    let Call { outcome, exit_code, command, .. } = *observation.payload.call()?;
+    let Metadata { outcome, exit_code, command, .. } = *observation.payload.call()?;
     let tool = observation.payload.content.get("name").and_then(Value::as_str);
     let is_command = command.unwrap_or_else(|| exit_code.is_some() || tool.is_some_and(is_shell));
     let by_code = exit_code.map(|code| if code == 0 { CallOutcome::Ok } else { CallOutcome::Failed });

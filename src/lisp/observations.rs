@@ -16,7 +16,6 @@ use super::{now, with_module};
 use crate::error::{Error, Problem};
 use crate::events::comments;
 use crate::events::observation::{Details, Filter, Observation, Payload, Phase, Type};
-use crate::events::payload::{Fields, Update};
 use crate::events::work::CallOutcome;
 use crate::journal::search::{Match, Place, Query, search_plans};
 use crate::journal::segments::Span;
@@ -99,7 +98,7 @@ lisp! { env =>
             let thread = module.open(&thread);
             let (details, others) = metadata.parts(|files| json!(policy.read_files(thread.project(), files)));
             let payload = Payload::read(r#type, content, others);
-            let is_comment = matches!(payload.fields, Fields::StateUpdate(Some(Update::Comment(_))));
+            let is_comment = payload.kind == Type::StateUpdate && payload.metadata.comment.is_some();
             if is_comment && thread.comments.are_full() {
                 return Err(Error::TooManyComments { most: comments::MOST });
             }

@@ -18,7 +18,7 @@ use super::ser::{self, Json, Sparse, Symbol, Vector};
 use crate::error::Problem;
 use crate::events::Millis;
 use crate::events::observation::{Observation, Type};
-use crate::events::payload::{AllMetadata, Fields};
+use crate::events::payload::{Derived, Metadata};
 use crate::events::session::{Goal, GoalState};
 use crate::list::change::{Change, ChangeKind, FieldNames};
 use crate::list::item::{Item, Status};
@@ -369,19 +369,19 @@ pub(super) enum ShownContent<'o> {
 pub(super) fn observation<'o>(
     thread: &'o str,
     observation: &'o Observation,
-) -> ShownObservation<'o, ShownContent<'o>, Json<AllMetadata<'o>>> {
-    let content = match &observation.payload.fields {
-        Fields::PlanUpdate(update) => ShownContent::Plan {
+) -> ShownObservation<'o, ShownContent<'o>, Json<&'o Metadata>> {
+    let content = match &observation.payload.derived {
+        Some(Derived::Plan(update)) => ShownContent::Plan {
             revision: update.revision,
             todo_list: Vector(items::shown(&update.todo_list)),
             changes: Sparse(ShownChanges::of(&update.changes, observation.timestamp, true)),
         },
-        Fields::ItemStatusChange(change) => ShownContent::Status {
+        Some(Derived::Status(change)) => ShownContent::Status {
             item: Sparse(ShownItem::from(&change.item)),
             status: change.item.status,
             previous_status: change.previous_status,
         },
-        _ => ShownContent::Reported(Json(&observation.payload.content)),
+        None => ShownContent::Reported(Json(&observation.payload.content)),
     };
     ShownObservation {
         id: format!("o{}", observation.number),
@@ -392,6 +392,6 @@ pub(super) fn observation<'o>(
         timestamp: observation.timestamp,
         title: observation.title.as_str().into(),
         content: Some(content),
-        metadata: Json(observation.payload.all_metadata()),
+        metadata: Json(&observation.payload.metadata),
     }
 }

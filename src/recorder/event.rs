@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{DENIED, INTERRUPTED, PROJECT, RECENT, Recorder};
 use crate::events::Millis;
 use crate::events::observation::{Details, Metadata, Payload, Type};
-use crate::events::payload::{AgentsWork, Call, Fields, Update, Used, said};
+use crate::events::payload::{AgentsWork, said};
 use crate::events::session::Cost;
 use crate::list::report;
 use crate::thread::activity::{End, Ending, Turn};
@@ -59,23 +59,24 @@ impl Recorder {
             EventKind::Message(text) => Payload::new(Type::Message, said(text)),
             EventKind::Thoughts(text) => Payload::new(Type::Thoughts, said(text)),
             EventKind::Usage { response, usage, context } => {
-                let used = Used { response: Some(response.clone()), context: *context, of_session: None };
-                Payload::with(Fields::Usage(used), usage.content())
+                (metadata.response, metadata.context) = (Some(response.clone()), *context);
+                Payload::new(Type::Usage, usage.content())
             }
             EventKind::Goal(goal) => {
                 let goal = goal.bounded();
-                let line = goal.line();
-                Payload::update(Update::Goal(goal), &line)
+                let line = said(goal.line());
+                metadata.goal = Some(goal);
+                Payload::new(Type::StateUpdate, line)
             }
             EventKind::Cost(cost) => {
-                let cost = Cost::new(cost.amount, &cost.currency).map(Update::Cost);
-                Payload::with(Fields::StateUpdate(cost), json!({}))
+                metadata.cost = Cost::new(cost.amount, &cost.currency);
+                Payload::new(Type::StateUpdate, json!({}))
             }
             EventKind::SubagentSums { added, removed, edits } => {
                 let work = AgentsWork { added: *added, removed: *removed, edits: *edits };
-                let call_id = Some(format!("sums {}", event.uuid));
-                let call = Call { call_id, by_agents: Some(work), ..Call::default() };
-                Payload::with(Fields::ToolExecution(Box::new(call)), json!({}))
+                metadata.call_id = Some(format!("sums {}", event.uuid));
+                metadata.by_agents = Some(work);
+                Payload::new(Type::ToolExecution, json!({}))
             }
             EventKind::Call { id, name, input, excluded } => {
                 title = Some(name.clone());
@@ -83,12 +84,13 @@ impl Recorder {
                 if let Some(input) = input {
                     content["input"] = input.as_str().into();
                 }
-                Payload::with(Fields::ToolCall(Box::new(call(id, excluded))), content)
+                metadata = of_call(metadata, id, excluded);
+                Payload::new(Type::ToolCall, content)
             }
             EventKind::Result { id, name, content, excluded, is_error, duration, effect } => {
                 title = Some(if *is_error { format!("{name} failed") } else { name.clone() });
                 let files = effect.files.iter().map(|file| self.policy.entry(file, thread.project()));
-                let call = Call {
+                metadata = Metadata {
                     outcome: effect.outcome,
                     exit_code: effect.exit_code,
                     command: effect.is_command,
@@ -98,10 +100,10 @@ impl Recorder {
                     others_wrote: effect.others_wrote.then_some(true),
                     git: (!effect.git.is_empty()).then(|| effect.git.clone()),
                     refusal: effect.refusal.clone(),
-                    ..call(id, excluded)
+                    ..of_call(metadata, id, excluded)
                 };
                 let content = json!({ "id": id, "name": name, "content": content, "isError": is_error });
-                Payload::with(Fields::ToolExecution(Box::new(call)), content)
+                Payload::new(Type::ToolExecution, content)
             }
             EventKind::Interrupted => Payload::new(Type::AgentSuspended, INTERRUPTED.into()),
             EventKind::Denied => Payload::new(Type::AgentSuspended, DENIED.into()),
@@ -123,9 +125,9 @@ impl Recorder {
 }
 
 /// What an event tells of a call by itself.
-fn call(id: &str, excluded: &Option<String>) -> Call {
-    let hidden = excluded.is_some().then_some(true);
-    Call { call_id: Some(id.to_owned()), hidden, excluded: excluded.clone(), ..Call::default() }
+fn of_call(metadata: Metadata, id: &str, excluded: &Option<String>) -> Metadata {
+    let (call_id, hidden) = (Some(id.to_owned()), excluded.is_some().then_some(true));
+    Metadata { call_id, hidden, excluded: excluded.clone(), ..metadata }
 }
 
 /// What an event of this kind tells of the agent's turn, if it does. Subagents may work when the turn has ended.

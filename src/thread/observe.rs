@@ -3,12 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::{Moment, Thread};
 use crate::events::Millis;
-use crate::events::observation::{Details, Filter, Observation, Payload, Phase, Type};
-use crate::events::payload::{Fields, PlanUpdate, StatusChange, Update};
+use crate::events::observation::{Derived, Details, Filter, Metadata, Observation, Payload, Phase, Type};
+use crate::events::payload::{PlanUpdate, StatusChange};
 use crate::events::policy::{Hidden, Policy};
 use crate::list::change::{Change, ChangeKind};
 use crate::list::item::{Item, List, Status};
@@ -51,7 +49,8 @@ impl Thread {
     fn note_abridged(&mut self, now: Millis) {
         if !self.is_abridged {
             let text = "This plan's journal is full: patches are no longer recorded, and texts only in part";
-            self.observe(Payload::update(Update::Abridged(true), text), Details::default(), now);
+            let abridged = Metadata { abridged: Some(true), ..Metadata::default() };
+            self.observe(Payload::update(abridged, text), Details::default(), now);
         }
     }
 
@@ -61,28 +60,25 @@ impl Thread {
             Some(reason) => format!("The list was refused: {reason}"),
             None => "The next list was accepted".to_owned(),
         };
-        self.observe(Payload::update(Update::RefusedList(reason), &text), Details::default(), now);
+        let refused = Metadata { refused_list: Some(reason), ..Metadata::default() };
+        self.observe(Payload::update(refused, &text), Details::default(), now);
     }
 
     /// Keeps an observation, and adds its work to the sums.
     pub(super) fn keep_observation(&mut self, observation: Arc<Observation>) {
-        let Payload { fields, metadata, .. } = &observation.payload;
-        match fields {
-            Fields::StateUpdate(Some(Update::RefusedList(reason))) => self.refused.clone_from(reason),
-            Fields::StateUpdate(Some(Update::Abridged(_))) => self.is_abridged = true,
-            _ => {}
+        let Payload { kind, metadata, .. } = &observation.payload;
+        if *kind == Type::StateUpdate {
+            metadata.refused_list.iter().for_each(|reason| self.refused.clone_from(reason));
+            self.is_abridged |= metadata.abridged.is_some();
         }
         self.session.note(&observation.payload);
-        let is_prompt = observation.kind() == Type::Intent;
-        let in_progress = if is_prompt { self.in_progress() } else { Vec::new() };
+        let in_progress = if *kind == Type::Intent { self.in_progress() } else { Vec::new() };
         let turn = self.turns.add(&observation, in_progress);
         self.work.add(&observation, turn);
         self.work.forget_turns();
         self.review.add(&observation, turn);
         self.comments.note(&observation);
-        if let (Fields::ToolCall(call), Some(items)) = (fields, &metadata.items)
-            && let Some(call) = &call.call_id
-        {
+        if let (Type::ToolCall, Some(items), Some(call)) = (kind, &metadata.items, &metadata.call_id) {
             let moment = Moment { items: items.clone(), number: observation.number };
             self.moments.push_back((call.clone(), moment));
             self.moments.drain(..self.moments.len().saturating_sub(MOST_MOMENTS));
@@ -130,7 +126,7 @@ impl Thread {
             None if phase == Some(Phase::Execution) => list.iter().find(|item| is_in_progress(item)),
             None => None,
         };
-        if payload.fields.is_work() {
+        if payload.is_work() {
             payload.metadata.items.get_or_insert_with(|| in_progress(list));
         }
         let number = self.observations.next_number();
@@ -156,14 +152,14 @@ impl Thread {
         let phase = Phase::of(self.list());
         let step = self.current().filter(|_| phase == Phase::Execution).cloned();
         let statuses: Vec<StatusChange> = changes.iter().filter_map(status_change).collect();
-        let update = Fields::PlanUpdate(PlanUpdate { revision, todo_list: self.list().clone(), changes });
+        let update = Derived::Plan(PlanUpdate { revision, todo_list: self.list().clone(), changes });
         let statuses = statuses.into_iter().map(|change| {
             let item = Arc::clone(&change.item);
-            (Fields::ItemStatusChange(change), Some(item))
+            (Derived::Status(change), Some(item))
         });
         let all = (first..).zip([(update, step)].into_iter().chain(statuses));
-        let all = all.map(|(number, (fields, step))| {
-            let payload = Payload::with(fields, Value::Null);
+        let all = all.map(|(number, (derived, step))| {
+            let payload = Payload::derived(derived);
             Arc::new(observation(number, payload, Some(phase), step.as_ref(), timestamp))
         });
         self.observations.push_all(all.collect());
@@ -195,7 +191,7 @@ fn observation(
     }
     Observation {
         number,
-        title: payload.kind().as_str().to_lowercase().replace('_', " "),
+        title: payload.kind.as_str().to_lowercase().replace('_', " "),
         payload,
         timestamp,
         trace_id: None,

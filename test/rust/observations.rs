@@ -7,7 +7,7 @@ use serde_json::{Map, json};
 use todo_write::error::Problem;
 use todo_write::events::git::{GitKind, GitOperation};
 use todo_write::events::observation::{Details, Filter, Metadata, Observation, Payload, Phase, Type};
-use todo_write::events::payload::{Call, Fields, PlanUpdate, StatusChange};
+use todo_write::events::payload::{Derived, PlanUpdate, StatusChange};
 use todo_write::events::policy::Policy;
 use todo_write::events::work::CallOutcome;
 use todo_write::list::item::Status;
@@ -29,15 +29,15 @@ fn say(thread: &mut Thread, kind: Type, text: &str) -> Arc<Observation> {
     thread.observe(Payload::new(kind, json!(text)), Details::default(), 5)
 }
 
-fn update(thread: &Thread, revision: u64) -> Fields {
+fn update(thread: &Thread, revision: u64) -> Option<Derived> {
     let todo_list = thread.list_at(revision).unwrap();
     let changes = thread.revisions().get(revision).unwrap().changes.clone();
-    Fields::PlanUpdate(PlanUpdate { revision, todo_list, changes })
+    Some(Derived::Plan(PlanUpdate { revision, todo_list, changes }))
 }
 
-fn status(thread: &Thread, place: usize, previous: Status) -> Fields {
+fn status(thread: &Thread, place: usize, previous: Status) -> Option<Derived> {
     let (item, previous_status) = (thread.list()[place].clone(), Some(previous));
-    Fields::ItemStatusChange(StatusChange { item, previous_status })
+    Some(Derived::Status(StatusChange { item, previous_status }))
 }
 
 #[test]
@@ -57,8 +57,8 @@ fn a_revision_records_plan_update_and_its_status_changes() {
         update(&thread, 4),
     ];
     assert_eq!(recorded.len(), expected.len());
-    for (n, (observation, fields)) in recorded.iter().zip(expected).enumerate() {
-        assert_eq!((observation.number, &observation.payload.fields), (n as u64 + 1, &fields));
+    for (n, (observation, derived)) in recorded.iter().zip(expected).enumerate() {
+        assert_eq!((observation.number, &observation.payload.derived), (n as u64 + 1, &derived));
     }
     assert_eq!(recorded.iter().map(|o| o.timestamp).collect::<Vec<_>>(), [10, 20, 20, 20, 30, 40]);
 }
@@ -223,14 +223,15 @@ fn known_fields_of_the_expected_type_are_read() {
         "content":"","isError":false},"metadata":{"callId":"c","exitCode":-1,"outcome":"failed","items":["t1"],
         "files":[{"path":"/a","added":2,"removed":0,"created":true,"patch":"@@"}],"timestamp":4}}"#;
     let observation: Observation = serde_json::from_str(json).unwrap();
-    let Payload { metadata, fields: Fields::ToolExecution(call), extra, .. } = observation.payload else {
-        panic!()
-    };
-    assert_eq!((call.call_id.as_deref(), call.exit_code, metadata.timestamp), (Some("c"), Some(-1), Some(4)));
-    assert_eq!((call.outcome, metadata.items), (Some(CallOutcome::Failed), Some(vec!["t1".to_owned()])));
-    let file = &call.files.unwrap()[0];
+    let call = observation.payload.call().unwrap();
+    assert_eq!((call.call_id.as_deref(), call.exit_code, call.timestamp), (Some("c"), Some(-1), Some(4)));
+    assert_eq!(
+        (call.outcome, call.items.as_deref()),
+        (Some(CallOutcome::Failed), Some(&["t1".to_owned()][..]))
+    );
+    let file = &observation.payload.files()[0];
     assert_eq!((file.path.as_str(), file.added, file.created, file.deleted), ("/a", 2, true, false));
-    assert!(extra.is_empty());
+    assert!(call.extra.is_empty());
 }
 
 #[test]
@@ -327,9 +328,9 @@ fn a_commit_whose_message_names_an_excluded_file_keeps_its_title() {
     let title_of = |input: serde_json::Value| {
         let mut commit = GitOperation::new(GitKind::Commit);
         commit.title = Some("Read .env".into());
-        let call = Call { git: Some(vec![commit]), ..Call::default() };
+        let metadata = Metadata { git: Some(vec![commit]), ..Metadata::default() };
         let content = json!({"name": "Bash", "input": input});
-        let payload = Payload::with(Fields::ToolCall(Box::new(call)), content);
+        let payload = Payload { metadata, ..Payload::new(Type::ToolCall, content) };
         let observed = thread().observe_allowed(&policy, payload, Details::default(), 5);
         let call = observed.payload.call().unwrap();
         assert_eq!(call.hidden, Some(true));

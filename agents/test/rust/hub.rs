@@ -471,7 +471,7 @@ fn tool_use(id: &str) -> Value {
 /// The ids of the calls of a thread that begin with "b".
 fn calls(store: &mut Store, key: &str) -> Vec<String> {
     let id = |one: &Arc<Observation>| {
-        let call = Some(&one.payload).filter(|payload| payload.kind() == Type::ToolCall)?;
+        let call = Some(&one.payload).filter(|payload| payload.kind == Type::ToolCall)?;
         Some(call.content["id"].as_str()?.to_owned()).filter(|id| id.starts_with('b'))
     };
     store.get_mut(key).unwrap().observations().reported().filter_map(id).collect()
