@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::events::marks::{FileInEvent, Scope};
+use crate::events::marks::Scope;
 use crate::events::payload::FileEntry;
 use crate::events::review::{LARGEST_FILE, Net, NotComposed, net};
 use crate::events::work::Part;
@@ -68,12 +68,25 @@ impl Review {
         limit: usize,
     ) -> Result<Review, Error> {
         let Some(thread) = store.get(key)? else { return Ok(Review::default()) };
-        let mut chosen = Chosen { limit, project: thread.project().to_owned(), ..Chosen::default() };
-        let marks = &thread.review;
-        marks.shown(scope, all).for_each(|(change, is_new)| chosen.add(change, is_new));
-        let newest = marks.newest();
-        let Chosen { mut files, places, .. } = chosen;
-        let more = places.len() - files.len();
+        let (marks, project) = (&thread.review, thread.project());
+        let mut files: Vec<Changes> = Vec::new();
+        // The places of the files, and of those beyond the limit.
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for (change, is_new) in marks.shown(scope, all) {
+            let (path, next) = (&change.file.path, places.len());
+            let place = *places.entry(path.clone()).or_insert(next);
+            if place == files.len() && place < limit {
+                let (path, project) = (path.clone(), project.to_owned());
+                files.push(Changes { path, project, ..Changes::default() });
+            }
+            let Some(file) = files.get_mut(place) else { continue };
+            file.numbers.insert(change.of.number);
+            file.items.extend(change.of.items.iter().cloned());
+            if is_new {
+                file.until = Some(change.of.number);
+            }
+        }
+        let (newest, more) = (marks.newest(), places.len() - files.len());
         let Some(first) = files.iter().filter_map(|file| file.numbers.first().copied()).min() else {
             return Ok(Review { newest, more, files });
         };
@@ -86,33 +99,6 @@ impl Review {
             }
         }
         Ok(Review { newest, more, files })
-    }
-}
-
-/// The changes to be shown.
-#[derive(Default)]
-struct Chosen {
-    limit: usize,
-    project: String,
-    files: Vec<Changes>,
-    /// The places of the files, and of those beyond the limit.
-    places: HashMap<String, usize>,
-}
-
-impl Chosen {
-    fn add(&mut self, change: FileInEvent<'_>, is_new: bool) {
-        let (path, next) = (&change.file.path, self.places.len());
-        let place = *self.places.entry(path.clone()).or_insert(next);
-        if place == self.files.len() && place < self.limit {
-            let project = self.project.clone();
-            self.files.push(Changes { path: path.clone(), project, ..Changes::default() });
-        }
-        let Some(file) = self.files.get_mut(place) else { return };
-        file.numbers.insert(change.of.number);
-        file.items.extend(change.of.items.iter().cloned());
-        if is_new {
-            file.until = Some(change.of.number);
-        }
     }
 }
 

@@ -315,9 +315,4 @@ impl Observations {
         let delivered = std::mem::replace(&mut self.delivered, self.noted.last);
         self.kept.iter().filter(|one| one.number > delivered).cloned().collect()
     }
-
-    /// Marks all observations as delivered.
-    pub fn skip_new(&mut self) {
-        self.delivered = self.noted.last;
-    }
 }

@@ -8,7 +8,6 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::line::decode_as;
-use crate::file::modified;
 use crate::text::fnv1a;
 
 /// How often a change tries to lock a plan, a millisecond apart. Then it is kept in memory.
@@ -34,19 +33,11 @@ pub fn segment(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{number}.jsonl"))
 }
 
-/// The journal beside the folder that version 0.3 wrote: the first segment, with the number 0. If several Emacsen
-/// wrote one each, it is the newest.
+/// The journal beside the folder that version 0.3 wrote: the first segment, with the number 0.
 pub(super) fn of_earlier_version(folder: &Path) -> Option<PathBuf> {
-    earlier_versions(folder).max_by_key(|path| modified(path))
-}
-
-/// All journals beside the folder that version 0.3 wrote.
-pub(super) fn earlier_versions(folder: &Path) -> impl Iterator<Item = PathBuf> {
-    let stem = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let names =
-        (1..=99).map(move |n| if n == 1 { format!("{stem}.jsonl") } else { format!("{stem}+{n}.jsonl") });
-    let root = folder.parent().unwrap_or(Path::new("")).to_owned();
-    names.map(move |name| root.join(name)).filter(|path| is_plain(path))
+    let mut name = folder.file_name()?.to_owned();
+    name.push(".jsonl");
+    Some(folder.with_file_name(name)).filter(|path| is_plain(path))
 }
 
 /// The segments of a folder, oldest first, with their numbers.
@@ -68,8 +59,7 @@ pub(super) fn of_entry(path: &Path, kind: FileType) -> Option<PathBuf> {
         // One that is being deleted has an extension.
         return (!name.contains('.')).then(|| path.to_owned());
     }
-    let stem = name.strip_suffix(".jsonl").filter(|_| kind.is_file())?;
-    Some(path.with_file_name(stem.split('+').next()?))
+    Some(path.with_file_name(name.strip_suffix(".jsonl").filter(|_| kind.is_file())?))
 }
 
 /// The key of the plan of a folder, as the first good line of its segments names it.
@@ -116,7 +106,7 @@ pub(super) fn for_appending() -> OpenOptions {
 /// # Errors
 /// The I/O error; `WouldBlock` if another process changes the plan for long.
 pub(super) fn delete(folder: &Path) -> io::Result<()> {
-    for path in earlier_versions(folder).collect::<Vec<_>>() {
+    if let Some(path) = of_earlier_version(folder) {
         fs::remove_file(path)?;
     }
     if !folder.is_dir() {

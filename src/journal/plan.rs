@@ -34,7 +34,6 @@ pub struct Plan {
     unsaved: Option<Unsaved>,
     /// Whether the user was warned that changes could not be saved.
     is_warned: bool,
-    warnings: Vec<String>,
     /// Whether a change began and did not end; see [`Plan::recover`].
     is_half_made: bool,
     /// The lock of a batch, if it could be had. Its changes are appended at its end.
@@ -120,7 +119,6 @@ impl Plan {
             storage: Arc::clone(storage),
             unsaved: None,
             is_warned: false,
-            warnings: Vec::new(),
             is_half_made: false,
             batch: None,
             last_use: 0,
@@ -292,7 +290,6 @@ impl Plan {
             Some(beginning) => journal.begin(beginning, &unsaved.lines, self.storage.durability),
             None => journal.append(&unsaved.lines, self.storage.durability),
         };
-        self.warnings.append(&mut journal.warnings);
         match saved {
             Ok(()) => (self.unsaved, self.is_warned) = (None, false),
             Err(error) => self.warn(&error),
@@ -371,14 +368,15 @@ impl Plan {
 
     /// Warns the user once that changes cannot be saved.
     fn warn(&mut self, error: &io::Error) {
-        let Some(journal) = self.journal.as_ref().filter(|_| !std::mem::replace(&mut self.is_warned, true))
-        else {
-            return;
-        };
-        let file = journal.file();
-        let warning =
-            format!("the journal {} cannot be written ({error}); the list goes on in memory", file.display());
-        self.warnings.push(warning);
+        let is_new = !std::mem::replace(&mut self.is_warned, true);
+        if let Some(journal) = self.journal.as_mut().filter(|_| is_new) {
+            let file = journal.file();
+            let warning = format!(
+                "the journal {} cannot be written ({error}); the list goes on in memory",
+                file.display()
+            );
+            journal.warnings.push(warning);
+        }
     }
 
     /// Restores the thread from its journal if a panic interrupted a change: it is then as before the
@@ -451,10 +449,7 @@ impl Plan {
 
     /// Removes and returns the warnings for the user.
     pub(super) fn take_warnings(&mut self) -> Vec<String> {
-        if let Some(journal) = &mut self.journal {
-            self.warnings.append(&mut journal.warnings);
-        }
-        std::mem::take(&mut self.warnings)
+        self.journal.as_mut().map(|journal| std::mem::take(&mut journal.warnings)).unwrap_or_default()
     }
 
     /// Whether the list is kept in memory only because its journal cannot be written.

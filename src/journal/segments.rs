@@ -52,7 +52,7 @@ pub(crate) struct Segment {
     pub revision: u64,
     /// The last time before it.
     pub time: Millis,
-    /// Its length in bytes; 0 for the newest one, which grows: see [`Journal::segments`].
+    /// The length in bytes of its lines that were read or written.
     pub length: u64,
 }
 
@@ -161,8 +161,6 @@ struct Newest {
     segment: Segment,
     /// The length of its first line.
     head: u64,
-    /// The length of the lines that were read or written.
-    length: u64,
 }
 
 /// The journal of a plan.
@@ -234,13 +232,12 @@ impl Journal {
 
     /// The number of the newest segment, and the length of what was read or written of it.
     pub(crate) fn place(&self) -> Option<(u64, u64)> {
-        self.newest.as_ref().map(|newest| (newest.segment.number, newest.length))
+        self.newest.as_ref().map(|newest| (newest.segment.number, newest.segment.length))
     }
 
     /// The segments as they are now, oldest first, each with its length.
     fn segments(&self) -> impl DoubleEndedIterator<Item = Segment> {
-        let newest = self.newest.iter().map(|newest| Segment { length: newest.length, ..newest.segment });
-        self.older.iter().copied().chain(newest)
+        self.older.iter().copied().chain(self.newest.iter().map(|newest| newest.segment))
     }
 
     /// The length of all segments.
@@ -335,7 +332,8 @@ impl Journal {
                 self.warnings.push(format!("{path}: {count} damaged {are} left out; the others are kept"));
             }
             let length = (begun + lines.length) as u64;
-            self.newest = Some(Newest { segment: Segment::at(*number, thread), head: begun as u64, length });
+            let segment = Segment { length, ..Segment::at(*number, thread) };
+            self.newest = Some(Newest { segment, head: begun as u64 });
             for record in &lines.records {
                 last = record.timestamp().unwrap_or(last);
                 thread.apply(record);
@@ -343,7 +341,7 @@ impl Journal {
         }
         Ok(thread.map(|mut thread| {
             // Subscribers receive only new observations.
-            thread.skip_observations();
+            drop(thread.take_observations());
             OpenedThread { thread, last }
         }))
     }
@@ -387,22 +385,21 @@ impl Journal {
     /// # Errors
     /// The I/O error.
     pub(crate) fn appended(&mut self) -> io::Result<Appended> {
-        let Some(newest) = self.newest.clone() else { return self.read_again() };
-        let number = newest.segment.number;
+        let Some((number, known)) = self.place() else { return self.read_again() };
         let length = match fs::metadata(self.path(number)) {
             Ok(data) => data.len(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return self.read_again(),
             Err(error) => return Err(error),
         };
-        if length < newest.length || self.path(number + 1).exists() {
+        if length < known || self.path(number + 1).exists() {
             return self.read_again();
         }
-        if length == newest.length {
+        if length == known {
             return Ok(Appended::Nothing);
         }
-        let lines = Lines::of(&read_from(&self.path(number), newest.length)?);
+        let lines = Lines::of(&read_from(&self.path(number), known)?);
         if let Some(newest) = &mut self.newest {
-            newest.length += lines.length as u64;
+            newest.segment.length += lines.length as u64;
         }
         Ok(if lines.records.is_empty() { Appended::Nothing } else { Appended::Records(lines.records) })
     }
@@ -416,8 +413,9 @@ impl Journal {
     /// Whether the newest segment is so long that a new one is to begin. Its head then takes little of all.
     pub(crate) fn is_long(&self, segment: u64) -> bool {
         self.newest.as_ref().is_some_and(|newest| {
-            let least = if segment == 0 { 0 } else { segment.max(HEADS * newest.head) };
-            self.is_damaged || newest.length > newest.head && newest.length >= least
+            let (head, length) = (newest.head, newest.segment.length);
+            let least = if segment == 0 { 0 } else { segment.max(HEADS * head) };
+            self.is_damaged || length > head && length >= least
         })
     }
 
@@ -452,9 +450,9 @@ impl Journal {
         may_panic_here();
         let mut file = for_appending().open(&path)?;
         // Half a line of a process that was killed would damage the next one.
-        let torn = file.metadata()?.len().saturating_sub(newest.length);
+        let torn = file.metadata()?.len().saturating_sub(newest.segment.length);
         if torn > 0 {
-            file.set_len(newest.length)?;
+            file.set_len(newest.segment.length)?;
             let path = path.display();
             let what = format!("{path}: the last record was truncated ({torn} bytes) and is dropped");
             self.warnings.push(what);
@@ -464,9 +462,9 @@ impl Journal {
             Durability::Disk => folder::sync(&file),
         });
         match result {
-            Ok(()) => newest.length += lines.len() as u64,
+            Ok(()) => newest.segment.length += lines.len() as u64,
             // The next change removes what this cannot.
-            Err(_) => drop(file.set_len(newest.length)),
+            Err(_) => drop(file.set_len(newest.segment.length)),
         }
         result
     }
@@ -498,8 +496,8 @@ impl Journal {
             return written;
         }
         self.older = self.segments().collect();
-        let length = (head.len() + lines.len()) as u64;
-        self.newest = Some(Newest { segment: *segment, head: head.len() as u64, length });
+        let segment = Segment { length: (head.len() + lines.len()) as u64, ..*segment };
+        self.newest = Some(Newest { segment, head: head.len() as u64 });
         self.is_damaged = false;
         Ok(())
     }

@@ -153,7 +153,7 @@ lisp! { env =>
     fn skip_observations(thread: Key) {
         with_module(|module| {
             if let Some(plan) = module.store.get_mut(&thread) {
-                plan.change_in_memory(Thread::skip_observations);
+                plan.change_in_memory(|thread| drop(thread.take_observations()));
             }
         })
     }

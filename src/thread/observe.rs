@@ -96,11 +96,6 @@ impl Thread {
         self.observations.take_new()
     }
 
-    /// Marks all observations as delivered.
-    pub fn skip_observations(&mut self) {
-        self.observations.skip_new();
-    }
-
     /// The ids of the items in progress.
     pub fn in_progress(&self) -> Vec<String> {
         in_progress(self.list())
