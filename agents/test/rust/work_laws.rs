@@ -6,8 +6,7 @@ use std::fs::{self, OpenOptions};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Map, Value, json};
-use todo_write::events::observation::{Details, Filter, Payload, Type};
-use todo_write::events::payload::{Call, Fields, Used};
+use todo_write::events::observation::{Details, Filter, Metadata, Payload, Type};
 use todo_write::events::policy::{MOST_JOURNALED, Policy};
 use todo_write::events::turns::Turn;
 use todo_write::events::work::{CallOutcome, Part, Work};
@@ -93,7 +92,7 @@ fn report(thread: &mut Thread, policy: &Policy, acts: &[Act]) {
         let usage = json!({"input": number, "output": 3, "cacheRead": 5, "cacheWrite": 1});
         let usage = Payload::read(Type::Usage, usage, response);
         thread.observe_allowed(policy, usage, Details::default(), now);
-        let mut call = Call { call_id: Some(format!("c{number}")), ..Call::default() };
+        let mut call = Metadata { call_id: Some(format!("c{number}")), ..Metadata::default() };
         let name = match act {
             Act::List(statuses) => {
                 let tasks: Vec<_> = TASKS.into_iter().zip(*statuses).collect();
@@ -115,15 +114,15 @@ fn report(thread: &mut Thread, policy: &Policy, acts: &[Act]) {
                 continue;
             }
             Act::Help { added } => {
-                let used = Used { of_session: Some(true), ..Used::default() };
-                let usage = Payload::with(Fields::Usage(used), json!({"input": added}));
+                let metadata = Metadata { of_session: Some(true), ..Metadata::default() };
+                let usage = Payload { metadata, ..Payload::new(Type::Usage, json!({"input": added})) };
                 thread.observe(usage, Details::default(), now);
                 continue;
             }
             Act::Say | Act::SendOut => continue,
         };
         let content = json!({"name": name, "content": text('x', 80)});
-        let payload = Payload::with(Fields::ToolExecution(Box::new(call)), content);
+        let payload = Payload { metadata: call, ..Payload::new(Type::ToolExecution, content) };
         thread.observe_allowed(policy, payload, Details::default(), now);
     }
 }
