@@ -6,10 +6,20 @@
 
 mod hooks;
 mod mcp;
-mod program;
 mod serve;
 mod setup;
 mod signal;
+
+use std::process::exit;
+use std::time::Instant;
+
+use todo_write::wire::socket::{Call, Role};
+
+use hooks::{note, permission};
+use mcp::calls::LIMIT;
+use mcp::emacs::Emacs;
+use mcp::server;
+use signal::on_signal;
 
 #[cfg(not(unix))]
 compile_error!("todo-write-mcp needs Unix sockets, which this system lacks.");
@@ -34,9 +44,45 @@ setup gives an agent the tool; setup --help tells more.
 );
 
 fn main() {
-    let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_some_and(|argument| argument == "serve") {
-        std::process::exit(serve::run(arguments.next().is_some_and(|argument| argument == "--child")))
+    let (mut door, mut check) = (None, false);
+    let mut arguments = std::env::args_os().skip(1).peekable();
+    if arguments.next_if(|argument| argument == "serve").is_some() {
+        exit(serve::run(arguments.next().is_some_and(|argument| argument == "--child")))
     }
-    program::run();
+    if arguments.next_if(|argument| argument == "setup").is_some() {
+        exit(setup::run(arguments))
+    }
+    let hook = arguments.next_if(|argument| ["permission", "note"].iter().any(|name| argument == name));
+    while let Some(argument) = arguments.next() {
+        match argument.to_str() {
+            Some("--check") => check = true,
+            Some("--socket") => match arguments.next() {
+                Some(file) => door = Some(file.into()),
+                None => refuse("--socket FILE lacks its value"),
+            },
+            Some("--help") => return print!("{USAGE}"),
+            Some("--version") => return println!("todo-write-mcp {}", env!("CARGO_PKG_VERSION")),
+            _ => refuse(&format!("{} is no option", argument.display())),
+        }
+    }
+    match hook {
+        Some(hook) => {
+            on_signal(|| exit(0));
+            if hook == "permission" { permission::run(door) } else { note::run(door) }
+        }
+        None if check => {
+            let answer = Emacs::new(door, Role::Check).ask(Call::default(), Instant::now() + LIMIT);
+            println!("{}", answer.text);
+            exit((!answer.ok).into());
+        }
+        None => server::run(Emacs::new(door, Role::Tool)),
+    }
+    exit(0)
+}
+
+/// Ends the program because of arguments that cannot be meant. To Claude Code, the usual status 2
+/// would be the hook's "no".
+fn refuse(why: &str) -> ! {
+    eprintln!("todo-write-mcp: {why}\n\n{USAGE}");
+    exit(1)
 }

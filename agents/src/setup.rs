@@ -4,9 +4,7 @@
 //! An agent is set up by its own command. This program writes no settings of other programs; what its
 //! command cannot do is printed for the user to paste. It reads settings to tell who has the tool.
 
-mod claude;
-mod file;
-mod opencode;
+mod files;
 mod ways;
 
 use std::ffi::OsString;
@@ -82,7 +80,7 @@ fn act(mut arguments: impl Iterator<Item = OsString>) -> Result<(), String> {
         take(way)?;
     } else {
         if program != own {
-            file::copy(&own, &program)?;
+            files::copy(&own, &program)?;
         }
         // Some agents refuse to add what they have. Claude Code must not have the tool twice.
         let present = ways.iter().filter(|other| other.installed.is_some() && other.agent == way.agent);

@@ -25,7 +25,7 @@ const INPUTS = 64;
 const TODOS = 1000;
 const UNTOLD = 16;
 // Milliseconds: between attempts to connect, and until Emacs must say something.
-const PAUSES = [250, 1000, 5000, 30000];
+const PAUSES = [250, 1000, 5000];
 const PATIENCE = 5000;
 
 // The socket
@@ -146,15 +146,6 @@ class Link {
     }
   }
 
-  // Tries to connect at once if an Emacs may listen.
-  hurry() {
-    if (this.#socket || this.#isClosed) return;
-    const files = doors();
-    if (!files.length) return;
-    clearTimeout(this.#timer);
-    this.#connect(files);
-  }
-
   // Returns whether the message was sent.
   #write(message) {
     const line = JSON.stringify(message) + "\n";
@@ -224,21 +215,20 @@ class Reporter {
   async event({ type, properties }) {
     const id = properties?.sessionID ?? properties?.info?.id;
     if (typeof id !== "string") return;
+    if (type === "session.created" || type === "session.updated") return this.#know(properties.info);
+    const session = await this.#session(id);
     switch (type) {
-      case "session.created":
-      case "session.updated":
-        return this.#know(properties.info);
       case "session.deleted":
-        return this.#deleted(id);
+        return this.#deleted(session);
       case "session.status":
-        return this.#status(await this.#session(id), properties.status);
+        return this.#status(session, properties.status);
       case "session.error":
-        return this.#error(await this.#session(id), properties.error);
+        return this.#error(session, properties.error);
       case "todo.updated":
-        return this.#todos(await this.#session(id), properties.todos);
+        return this.#todos(session, properties.todos);
       case "permission.asked":
       case "question.asked":
-        return this.#asked(await this.#session(id), type, properties);
+        return this.#asked(session, type, properties);
       case "permission.replied":
       case "question.replied":
       case "question.rejected":
@@ -246,15 +236,21 @@ class Reporter {
     }
   }
 
-  // A session by its id. One that began before this plugin is looked up once.
+  // A session by its id. One that began before this plugin is looked up once, and its events wait for that in their
+  // order.
   async #session(id) {
     if (!this.#sessions.has(id)) {
       this.#know({ id });
-      const found = this.#client.session.get({ path: { id } }).catch(() => undefined);
-      const answer = await Promise.race([found, new Promise((done) => later(PATIENCE, done))]);
-      if (answer?.data?.id === id) this.#know(answer.data);
+      this.#sessions.get(id).known = this.#look(id);
     }
+    await this.#sessions.get(id).known;
     return this.#sessions.get(id) ?? { id, open: 0 };
+  }
+
+  async #look(id) {
+    const found = this.#client.session.get({ path: { id } }).catch(() => undefined);
+    const answer = await Promise.race([found, new Promise((done) => later(PATIENCE, done))]);
+    if (answer?.data?.id === id) this.#know(answer.data);
   }
 
   #know({ id, parentID, title }) {
@@ -325,11 +321,10 @@ class Reporter {
       if (question.session.id === session.id) this.#replied(question.asked.id);
   }
 
-  #deleted(id) {
-    const session = this.#sessions.get(id) ?? { id };
+  #deleted(session) {
     session.doing = { activity: "idle" };
     this.#end(session);
-    this.#sessions.delete(id);
+    this.#sessions.delete(session.id);
   }
 
   // Their plans
@@ -360,8 +355,6 @@ class Reporter {
     // The main session is the one that the user sees.
     this.#report(session, "waiting", type === "question.asked" ? "a question" : `permission: ${properties.permission}`);
     this.#show();
-    // The next attempt may be half a minute away.
-    this.#link.hurry();
   }
 
   // Sends the oldest questions to Emacs, as many as it may show at once; the next when one of them has ended.
@@ -498,12 +491,10 @@ export const TodoWrite = async ({ client, directory }) => {
     });
     const close = () => reporter.close();
     process.once("exit", close);
-    // Events are taken in their order.
-    let queue = Promise.resolve();
+    const take = quietly((event) => reporter.event(event));
     return {
-      event: async ({ event }) => {
-        queue = queue.then(quietly(() => reporter.event(event)));
-      },
+      // opencode does not wait.
+      event: async ({ event }) => void take(event),
       "chat.message": quietly((input, output) => void reporter.said(input, output).catch(() => {})),
       "tool.execute.before": quietly((input, output) => reporter.before(input, output)),
       "tool.execute.after": quietly((input) => reporter.after(input)),

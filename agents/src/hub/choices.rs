@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 use super::around::Common;
@@ -15,15 +15,9 @@ use todo_write::wire::program::{Choice, Message};
 /// Maximum number of sessions of a home that are offered.
 const MOST_SESSIONS: usize = 300;
 
-/// Answers with the newest sessions in some homes, and whether they are of the project with these names, once it was
-/// `told` what the processes there do. A home that says nothing for long is left out.
-pub(super) fn choose(
-    common: &Arc<Common>,
-    round: u64,
-    homes: Vec<Home>,
-    project: Vec<PathBuf>,
-    told: Receiver<()>,
-) {
+/// Answers with the newest sessions in some homes, and whether they are of the project with these names. A home that
+/// says nothing for long is left out.
+pub(super) fn choose(common: &Arc<Common>, round: u64, homes: Vec<Home>, project: Vec<PathBuf>) {
     let own = Arc::clone(common);
     let work = move || {
         let mut project = project;
@@ -43,8 +37,6 @@ pub(super) fn choose(
             choices.push(choice);
         }
         choices.sort_by_key(|one: &Choice| Reverse(one.modified));
-        // Nothing is sent: it ends once no home has the other end any more.
-        let _ = told.recv_timeout(WAIT);
         own.queue.push(Message::Choices(round, choices));
     };
     if thread::Builder::new().name("todo-write-choose".into()).spawn(work).is_err() {

@@ -95,21 +95,24 @@ enum Purpose {
 
 /// A session that waits for the user.
 struct Session {
+    facts: Facts,
     joined: Joined,
     requests: Vec<Request>,
     /// When it is said that the terminal must answer, unless a request comes before.
     until: Instant,
 }
 
+#[derive(Clone, Copy, PartialEq)]
 enum Joined {
     No,
     Asked,
-    Yes(Facts),
+    Yes,
     /// The daemon says what is not known here.
-    Failed(Facts),
+    Failed,
 }
 
 /// Of whom the user knows a session.
+#[derive(Default)]
 struct Facts {
     /// For a subagent, it is that of the main agent.
     session: String,
@@ -205,8 +208,7 @@ impl Watch {
             _ => {
                 let Some(known) = self.waiting.get_mut(session) else { return Ok(()) };
                 let is_known = known.requests.iter().any(|request| request.id == id);
-                let is_failed = matches!(known.joined, Joined::Failed(_));
-                if is_known || is_failed || known.requests.len() > QUESTIONS_OF_ONE {
+                if is_known || known.joined == Joined::Failed || known.requests.len() > QUESTIONS_OF_ONE {
                     return Ok(());
                 }
                 // What was said for want of a request is no longer true.
@@ -241,16 +243,14 @@ impl Watch {
             }
             Purpose::State => self.set(session, &thread["status"])?,
             Purpose::Join => {
-                if let Some(known) = self.waiting.get_mut(session)
-                    && matches!(known.joined, Joined::Asked)
-                {
-                    match Facts::of(session, thread) {
-                        Some(facts) => {
-                            (known.joined, known.until) =
-                                (Joined::Yes(facts), Instant::now() + self.times.joining);
-                        }
-                        None => known.fail(session),
+                let known = self.waiting.get_mut(session).filter(|known| known.joined == Joined::Asked);
+                let Some(known) = known else { return Ok(()) };
+                match Facts::of(session, thread) {
+                    Some(facts) => {
+                        (known.facts, known.joined) = (facts, Joined::Yes);
+                        known.until = Instant::now() + self.times.joining;
                     }
+                    None => known.fail(),
                 }
             }
             Purpose::History => {
@@ -278,10 +278,11 @@ impl Watch {
         let waits = flags.into_iter().any(|flag| flag == "waitingOnApproval" || flag == "waitingOnUserInput");
         if waits && status["type"] == "active" {
             if is_id(id) && self.waiting.len() < ENTRIES && !self.waiting.contains_key(id) {
-                let new = Session { joined: Joined::No, requests: Vec::new(), until: Instant::now() };
-                self.waiting.insert(id.to_owned(), new);
+                let facts = Facts { session: id.to_owned(), ..Facts::default() };
+                let (joined, requests, until) = (Joined::No, Vec::new(), Instant::now());
+                self.waiting.insert(id.to_owned(), Session { facts, joined, requests, until });
             }
-        } else if self.waiting.remove(id).is_some_and(|session| !matches!(session.joined, Joined::No)) {
+        } else if self.waiting.remove(id).is_some_and(|session| session.joined != Joined::No) {
             self.call(Purpose::Leave, id, "thread/unsubscribe", json!({"threadId": id}))?;
         }
         Ok(())
@@ -289,11 +290,10 @@ impl Watch {
 
     /// Joins sessions that wait while there is room.
     fn join(&mut self) -> Result<(), Error> {
-        let is_unjoined = |session: &&mut Session| matches!(session.joined, Joined::No);
-        let joined = self.waiting.len() - self.waiting.values_mut().filter(is_unjoined).count();
+        let joined = self.waiting.values().filter(|session| session.joined != Joined::No).count();
         let mut ids = Vec::new();
         for (id, session) in &mut self.waiting {
-            if joined + ids.len() < QUESTIONS && matches!(session.joined, Joined::No) {
+            if joined + ids.len() < QUESTIONS && session.joined == Joined::No {
                 session.joined = Joined::Asked;
                 session.until = Instant::now() + self.times.joining;
                 ids.push(id.clone());
@@ -318,20 +318,21 @@ impl Watch {
 }
 
 impl Session {
-    /// Notes that the daemon says of the session of this id what is not known here.
-    fn fail(&mut self, id: &str) {
-        let facts = Facts { session: id.to_owned(), folder: None, subagent: None };
-        (self.joined, self.until) = (Joined::Failed(facts), Instant::now());
+    /// Notes that the daemon says of the session what is not known here.
+    fn fail(&mut self) {
+        (self.joined, self.until) = (Joined::Failed, Instant::now());
         self.requests.clear();
     }
 
     /// Asks the user what is new.
     fn advance(&mut self, id: &str, door: &Arc<Peers>, answering: Duration, sender: &Sender<Input>) {
         let is_late = Instant::now() >= self.until;
-        if is_late && matches!(self.joined, Joined::Asked) {
-            self.fail(id);
+        if is_late && self.joined == Joined::Asked {
+            self.fail();
         }
-        let (Joined::Yes(facts) | Joined::Failed(facts)) = &self.joined else { return };
+        if !matches!(self.joined, Joined::Yes | Joined::Failed) {
+            return;
+        }
         if is_late && self.requests.is_empty() {
             let question = Question::elsewhere("Codex waits for an answer in its terminal");
             self.requests.push(Request { id: Value::Null, question, stage: Stage::New });
@@ -345,7 +346,7 @@ impl Session {
                 let (sender, id, request) = (sender.clone(), id.to_owned(), request.clone());
                 let answer =
                     move |answer| drop(sender.send(Input::Answer(id.clone(), request.clone(), answer)));
-                let call = facts.ask(question, door, answer);
+                let call = self.facts.ask(question, door, answer);
                 *stage = call.map_or(Stage::Left, |call| Stage::Asked { _call: call });
             }
         }

@@ -134,13 +134,7 @@ impl Hub {
                 }
                 table.machines.values().for_each(|link| link.tell(&Command::Search));
             }
-            Command::Choose(round, project) => {
-                let (asker, told) = channel();
-                for home in table.homes.clone() {
-                    self.tell(&mut table, &home.folder, Order::Processes(asker.clone()));
-                }
-                choose(&self.common, round, table.homes.clone(), project, told);
-            }
+            Command::Choose(round, project) => choose(&self.common, round, table.homes.clone(), project),
             Command::Door(opening) => self.open(&mut table, opening),
             Command::Answer(connection, answer) => {
                 table.door.as_ref().map(|(_, door)| door.answer(connection, answer));

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::around::{Around, no_processes};
@@ -33,8 +33,6 @@ pub(super) enum Order {
     /// The root is this home, or none any more.
     Home(Option<Home>),
     Search,
-    /// Reads the process files, and drops the sender once what they say was told.
-    Processes(Sender<()>),
     /// A file changed.
     Look,
     Close,
@@ -67,8 +65,6 @@ struct Root {
     owed: HashSet<SessionId>,
     /// Sessions that are said to be ready once the process files are read.
     ready: BTreeSet<SessionId>,
-    /// Who waits until what processes do was told.
-    askers: Vec<Sender<()>>,
     /// Sessions that have grown, and are read in the next round, too.
     grown: HashSet<SessionId>,
     /// When the round began, and when all files were looked at.
@@ -86,7 +82,6 @@ impl Root {
             search: None,
             owed: HashSet::new(),
             ready: BTreeSet::new(),
-            askers: Vec::new(),
             grown: HashSet::new(),
             begun: now,
             looked: now,
@@ -152,11 +147,6 @@ impl Root {
             }
             Order::Home(home) => self.set_home(home),
             Order::Search => self.set_home(self.around.home.clone()),
-            Order::Processes(asker) => {
-                self.mark_processes();
-                self.askers.push(asker);
-                self.tell();
-            }
             Order::Look | Order::Close => {}
         }
     }
@@ -279,7 +269,6 @@ impl Root {
     }
 
     fn say_ready(&mut self) {
-        self.askers.clear();
         for id in std::mem::take(&mut self.ready) {
             if let Some(session) = self.sessions.get(&id) {
                 let has_processes = session.has_processes(&self.around);

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{claude, line, opencode};
+use super::files::{self, Files};
+use super::line;
 use todo_write_mcp::hub::home::folder;
 
 /// What an agent must know to use the tool.
@@ -50,23 +51,15 @@ pub struct Way {
     /// The agent's commands that take it away.
     pub remove: Vec<Vec<String>>,
     /// Files that are written before.
-    pub files: Option<Box<dyn Files>>,
+    pub files: Option<Files>,
     /// What the user can do besides, paragraphs.
     rest: Vec<String>,
-}
-
-/// Files of ours that an agent reads.
-pub trait Files {
-    fn write(&self) -> Result<(), String>;
-    fn delete(&self) -> Result<(), String>;
-    /// The file or folder that they are.
-    fn place(&self) -> &Path;
 }
 
 impl Way {
     /// What is done to give the tool, lines for a reader.
     pub fn by(&self) -> Vec<String> {
-        let files = self.files.as_ref().map(|files| format!("write {}", files.place().display()));
+        let files = self.files.as_ref().map(|files| format!("write {}", files.place.display()));
         files.into_iter().chain(self.add.iter().map(|command| line(command))).collect()
     }
 
@@ -138,16 +131,14 @@ fn claude_settings(tool: &str) -> Vec<String> {
 fn claude(context: &Context) -> [Way; 2] {
     let home = folder("CLAUDE_CONFIG_DIR", ".claude");
     let data = folder("XDG_DATA_HOME", ".local/share").join("todo-write");
-    let plugin = claude::Plugin {
-        folder: context.folder.clone().unwrap_or(data).join("claude"),
-        options: context.server[1..].to_vec(),
-    };
+    let plugin =
+        Files::of_claude(context.folder.clone().unwrap_or(data).join("claude"), &context.server[1..]);
     let name = "todo-write@todo-write";
-    let place = plugin.folder.display().to_string();
+    let place = plugin.place.display().to_string();
     let settings = home.join("settings.json");
     let is_enabled = value(&settings, &["enabledPlugins", name]) == Some(Value::Bool(true));
     let marketplace = value(&settings, &["extraKnownMarketplaces", "todo-write", "source", "path"]);
-    let program = |folder: &str| Path::new(folder).join(claude::PROGRAM).display().to_string();
+    let program = |folder: &str| Path::new(folder).join(files::PROGRAM).display().to_string();
     let whole = Way {
         installed: is_enabled
             .then(|| marketplace.as_ref().and_then(Value::as_str).map(program).unwrap_or_default()),
@@ -162,7 +153,7 @@ fn claude(context: &Context) -> [Way; 2] {
             words(&["claude", "plugin", "uninstall", name]),
             words(&["claude", "plugin", "marketplace", "remove", "todo-write"]),
         ],
-        files: Some(Box::new(plugin)),
+        files: Some(plugin),
         rest: claude_settings("mcp__plugin_todo-write_todo-write__todo_write"),
         ..way("claude", "Claude Code", "claude")
     };
@@ -219,14 +210,14 @@ fn gemini(context: &Context) -> Way {
 
 fn opencode(context: &Context) -> Way {
     let file = folder("XDG_CONFIG_HOME", ".config").join("opencode/plugin/todo-write.js");
-    let socket = context.server.get(2).cloned().unwrap_or_default();
+    let plugin = Files::of_opencode(file, context.server.get(2).map_or("", String::as_str));
     Way {
-        installed: opencode::Plugin::is_ours(&file).then(|| context.server[0].clone()),
+        installed: plugin.are_there().then(|| context.server[0].clone()),
         gives:
             "a plugin: you see and edit the list of its tool todowrite in Emacs, you can answer its dialogs \
                 there, and it hears of your edits"
                 .to_owned(),
-        files: Some(Box::new(opencode::Plugin { file, socket })),
+        files: Some(plugin),
         ..way("opencode", "opencode", "opencode")
     }
 }
