@@ -276,8 +276,8 @@ There are none while nothing is followed, unless ALL is non-nil."
     (pcase message
       (`(processes ,live) (todo-write-follow-sessions-note-processes live))
       (`(changed ,changes) (mapc #'todo-write-activity-publish changes))
-      (`(found . ,(map :sessions :unnamed))
-       (todo-write-follow--receive-found sessions unnamed))
+      (`(found . ,(map :sessions))
+       (todo-write-follow--receive-found sessions))
       (`(choices ,round ,choices)
        (when (eql round (car todo-write-follow--round))
          (setcdr todo-write-follow--round (list choices))))
@@ -399,13 +399,10 @@ ASKED non-nil means that the user asked for it.  It is read later."
 (defvar todo-write-follow-most-new 50
   "Maximum number of sessions that begin at once.")
 
-(defun todo-write-follow--receive-found (found skipped)
+(defun todo-write-follow--receive-found (found)
   "Follow the live sessions in FOUND, and no more those that have ended.
-FOUND is a list of plists, the newest first; SKIPPED are the names of
-files that are no text.  If there are many, the next search finds the
-rest."
-  (dolist (name skipped)
-    (todo-write-follow-sessions-skip name "its name is not text"))
+FOUND is a list of plists, the newest first.  If there are many, the
+next search finds the rest."
   (let ((new (seq-filter #'todo-write-follow--new-p found)))
     (dolist (one (seq-take new todo-write-follow-most-new))
       (todo-write-follow--begin (plist-get one :path)))

@@ -104,6 +104,12 @@ fn readable(value: Value, depth: usize, is_readable: &dyn Fn(&Value) -> bool) ->
     Some(part).filter(|part| is_readable(part))
 }
 
+/// Whether a text can be the id of a session, a subagent or a call. It is one name of a file, too.
+pub fn is_id(id: &str) -> bool {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    !id.is_empty() && id.len() <= 200 && !id.starts_with('.') && id.chars().all(is_allowed)
+}
+
 /// Parses a time such as `2026-01-31T12:00:00.123Z` as milliseconds since the epoch.
 pub fn millis(time: &str) -> Option<Millis> {
     // Transcripts have no other zone.

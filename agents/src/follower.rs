@@ -15,7 +15,7 @@ use crate::describe::describe;
 use crate::reader::Reader;
 use crate::tail::{Tail, TailChange};
 use todo_write::events::policy::Policy;
-use todo_write::file::{self, FileStamp, Slice, modified};
+use todo_write::file::{self, Slice, modified};
 use todo_write::list::input::Options;
 use todo_write::text::fnv1a;
 use todo_write::wire::event::{Event, EventKind, Place, Source, Transcript};
@@ -44,8 +44,8 @@ pub struct Follower {
     subagents: Vec<SubagentFile>,
     /// The files of subagents found so far.
     seen: HashSet<PathBuf>,
-    /// Those of them that name no session yet, with their stamps when they were last read.
-    unnamed: Vec<(PathBuf, Option<FileStamp>)>,
+    /// Those of them that name no session yet.
+    unnamed: Vec<PathBuf>,
     /// Folders of subagents' files and their modification times, if these were certain when the folders
     /// were listed.
     folders: [(PathBuf, Option<SystemTime>); 2],
@@ -190,14 +190,9 @@ impl Follower {
 
     /// Begins again after the file was replaced.
     fn restart(&mut self) {
-        self.lines.reader = None;
-        self.is_read = false;
-        self.subagents.clear();
-        self.seen.clear();
-        self.unnamed.clear();
-        self.rollouts.clear();
-        self.sent.clear();
-        self.folders.iter_mut().for_each(|folder| folder.1 = None);
+        let (policy, file) = (std::mem::take(&mut self.policy), std::mem::take(&mut self.file));
+        let new = Follower::new(file.tail.path.clone(), self.lines.options);
+        *self = Follower { policy, file, unreadable: self.unreadable, is_told: self.is_told, ..new };
     }
 
     /// Finds new rollouts of subagents of Codex, and reads what was appended to them: the newest ones when a
@@ -262,22 +257,15 @@ impl Follower {
         }
         found.sort();
         let first = found.len().saturating_sub(SUBAGENT_FILES);
-        self.unnamed.extend(found.drain(first..).map(|(_, path)| (path, None)));
-        self.unnamed.retain_mut(|(path, last)| {
-            let stamp = FileStamp::of(path);
-            if stamp == *last && stamp.is_none_or(|stamp| stamp.is_certain()) {
-                return true;
+        self.unnamed.extend(found.drain(first..).map(|(_, path)| path));
+        self.unnamed.retain_mut(|path| match describe(path) {
+            Some(head) if head.session == session => {
+                self.subagents.extend(SubagentFile::of(std::mem::take(path)));
+                false
             }
-            *last = stamp;
-            match describe(path) {
-                Some(head) if head.session == session => {
-                    self.subagents.extend(SubagentFile::of(std::mem::take(path)));
-                    false
-                }
-                Some(_) => false,
-                // Its first line is not complete yet.
-                None => true,
-            }
+            Some(_) => false,
+            // Its first line is not complete yet.
+            None => true,
         });
     }
 }

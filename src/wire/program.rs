@@ -215,8 +215,6 @@ pub enum Message {
         home: PathBuf,
         /// The sessions, newest first.
         sessions: Vec<Found>,
-        /// The files whose names are no text.
-        unnamed: Vec<PathBuf>,
     },
     /// The answer to [`Command::Choose`].
     Choices(u64, Vec<Choice>),

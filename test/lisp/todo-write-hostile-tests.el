@@ -28,28 +28,6 @@
       (todo-write-test-wait
        (lambda () (equal (todo-write-test-contents "claude:later") '("Knead")))))))
 
-(ert-deftest todo-write-a-file-that-cannot-be-named-is-said-once ()
-  (todo-write-hostile-with
-    (let ((said nil))
-      (clrhash todo-write-follow-sessions--skipped)
-      (cl-letf (((symbol-function 'message)
-                 (lambda (format &rest arguments)
-                   (when format (push (apply #'format format arguments) said)))))
-        (let* ((searched 0)
-               (note (lambda (message)
-                       ;; Nothing is found before Emacs knows that it has the socket.
-                       (when (and (eq 'found (car message))
-                                  (plist-get (cdr message) :unnamed))
-                         (cl-incf searched)))))
-          (add-hook 'todo-write-hub-functions note 90)
-          (unwind-protect
-              (progn
-                (todo-write-agents-mode)
-                (todo-write-test-wait
-                 (lambda () (todo-write-follow-search) (> searched 3))))
-            (remove-hook 'todo-write-hub-functions note))))
-      (should (equal 1 (cl-count-if (lambda (text) (string-search "not text" text)) said))))))
-
 (ert-deftest todo-write-a-followed-file-that-becomes-a-pipe-is-given-up ()
   (todo-write-hostile-with
     (let ((file (expand-file-name "good.jsonl" folder)))

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::files::json;
+use crate::field::is_id;
 use todo_write::file::{self, FileStamp};
 use todo_write::pid::{self, ProcessState};
 use todo_write::text::excerpt;
@@ -196,8 +197,7 @@ impl Said {
 
 /// What a job in the background needs of the user, as its own file says, beside the `folder` of processes.
 fn needs(folder: &Path, job: &str) -> Option<String> {
-    let is_name = job.len() <= 64 && job.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    let file = folder.parent().filter(|_| is_name)?.join("jobs").join(job).join("state.json");
+    let file = folder.parent().filter(|_| is_id(job))?.join("jobs").join(job).join("state.json");
     let state: Value = json(&file)?;
     let is_blocked = state.get("tempo").and_then(Value::as_str) == Some("blocked");
     let needs = state.get("needs").and_then(Value::as_str).filter(|_| is_blocked)?;

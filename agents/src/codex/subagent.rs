@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::CodexReader;
 use super::line::{CompletedItem, RolloutLine};
 use crate::events::push_bounded;
-use crate::field::Excerpt;
+use crate::field::{Excerpt, is_id};
 use todo_write::events::work::is_shell;
 use todo_write::list::input::Options;
 use todo_write::list::raw::Raw;
@@ -146,8 +146,7 @@ impl CodexReader {
 
     fn send(&mut self, id: &str, call: &str, name: &str) {
         let Some(by) = self.session.clone().filter(|_| self.is_own) else { return };
-        let is_id = id.len() <= 100 && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-        if !is_id || id.is_empty() || self.subagents.told.iter().any(|told| told == id) {
+        if !is_id(id) || self.subagents.told.iter().any(|told| told == id) {
             return;
         }
         push_bounded(&mut self.subagents.told, SUBAGENTS, id.to_owned());

@@ -9,7 +9,6 @@ use super::project::Projects;
 use super::pulse::Pulse;
 use super::queue::Queue;
 use super::watch::{Changes, Watches};
-use crate::lines::size;
 use todo_write::wire::program::{Message, Process, Settings};
 
 /// What all threads of the hub have in common.
@@ -66,14 +65,8 @@ impl Around {
 
     /// Sends a message once there is room.
     pub(super) fn send(&self, message: Message) {
-        let bytes = size(&message);
-        self.send_sized(message, bytes);
-    }
-
-    /// As `send`, for a message of about that size.
-    pub(super) fn send_sized(&self, message: Message, bytes: usize) {
         if self.aside(|| self.common.queue.wait_for_room(&message)) {
-            self.common.queue.push_sized(message, bytes);
+            self.common.queue.push(message);
         }
     }
 

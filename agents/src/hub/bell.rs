@@ -5,11 +5,11 @@
 //! it has read: whatever the order of writes, rings and acknowledgements is, a ring follows while less is
 //! acknowledged than written.
 
-use std::fs::{DirBuilder, remove_dir, remove_file};
+use std::fs::{DirBuilder, remove_dir_all};
 use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -109,21 +109,12 @@ impl State {
 /// An error of the file system or of `output`.
 pub fn connect(folder: &Path, mut output: impl Write) -> io::Result<UnixStream> {
     DirBuilder::new().mode(0o700).create(folder)?;
-    let made = Made(folder.join("socket"));
-    let listener = UnixListener::bind(&made.0)?;
-    writeln!(output, "{}", made.0.display())?;
+    let listener = UnixListener::bind(folder.join("socket"))?;
+    writeln!(output, "{}", folder.join("socket").display())?;
     output.flush()?;
-    Ok(listener.accept()?.0)
-}
-
-/// A socket's file, which is removed with its folder.
-struct Made(PathBuf);
-
-impl Drop for Made {
-    fn drop(&mut self) {
-        let _ = remove_file(&self.0);
-        let _ = self.0.parent().map(remove_dir);
-    }
+    let accepted = listener.accept();
+    let _ = remove_dir_all(folder);
+    Ok(accepted?.0)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use super::door::{self, ConnectionId};
 use crate::bounds::ENTRIES;
+use crate::field::is_id;
 use todo_write::list::input::Options;
 use todo_write::list::item::Draft;
 use todo_write::text::{excerpt, is_blank};
@@ -25,12 +26,6 @@ const NAME: usize = 4_096;
 /// A text for the user.
 pub(super) fn line(text: &str) -> String {
     excerpt(text, TEXT)
-}
-
-/// Whether a text can be the id of a session or of a subagent.
-pub(super) fn is_id(id: &str) -> bool {
-    let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    !id.is_empty() && id.len() <= ID && id.chars().all(is_allowed)
 }
 
 /// Whether a text is the key that the thread of an agent has on its machine.
@@ -80,12 +75,10 @@ pub(super) fn bound(
             killed.truncate(ENTRIES);
             killed.retain(|(session, _)| is_id(session));
         }
-        Message::Found { home, sessions, unnamed } => {
+        Message::Found { home, sessions } => {
             bind(home)?;
             sessions.truncate(ENTRIES);
             sessions.retain_mut(|one| bind(&mut one.path).is_some());
-            unnamed.truncate(ENTRIES);
-            unnamed.retain_mut(|path| bind(path).is_some());
         }
         Message::Choices(_, choices) => {
             choices.truncate(ENTRIES);

@@ -46,7 +46,7 @@ pub(super) fn choose(common: &Arc<Common>, round: u64, homes: Vec<Home>, project
 
 fn describe_all(common: &Common, home: &Home, project: &[PathBuf], to: &Sender<Choice>) {
     let wanted = Wanted { limit: Some(MOST_SESSIONS), ..Wanted::default() };
-    for (modified, path) in wanted.list(&home.folders().0).files {
+    for (modified, path) in wanted.list(&home.folders().0) {
         if let Some(description) = describe(&path).filter(|one| !one.is_subagent) {
             let is_of_project = is_of_project(common, project, description.folder.as_deref());
             if to.send(Choice { modified, path, is_of_project, description }).is_err() {

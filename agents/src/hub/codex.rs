@@ -22,9 +22,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tungstenite::Error;
 
-use super::bound::is_id;
 use super::door::{Asked, Peers, QUESTIONS, QUESTIONS_OF_ONE};
 use crate::bounds::ENTRIES;
+use crate::field::is_id;
 use client::{Client, Said};
 use question::Question;
 use todo_write::wire::socket::{Answer, Call, Hello, PROTOCOL, Role};

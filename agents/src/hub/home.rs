@@ -78,15 +78,6 @@ impl Home {
     }
 }
 
-/// The transcripts in some folders.
-#[derive(Debug, Default)]
-pub struct Listing {
-    /// Their modification times and paths, newest first.
-    pub files: Vec<(SystemTime, PathBuf)>,
-    /// Paths that are not text, which Emacs cannot name.
-    pub unreadable: Vec<PathBuf>,
-}
-
 /// The transcripts to list.
 #[derive(Debug, Default)]
 pub struct Wanted {
@@ -99,10 +90,10 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Lists transcripts of main agents, which are regular files. Folders that cannot be read have
-    /// none.
-    pub fn list(&self, folders: &[PathBuf]) -> Listing {
-        let mut listing = Listing::default();
+    /// Lists transcripts of main agents, regular files whose names Emacs can have, with their modification times,
+    /// newest first. Folders that cannot be read have none.
+    pub fn list(&self, folders: &[PathBuf]) -> Vec<(SystemTime, PathBuf)> {
+        let mut files = Vec::new();
         for entry in folders.iter().flat_map(fs::read_dir).flatten().flatten() {
             let (name, path) = (entry.file_name(), entry.path());
             let bytes = name.as_encoded_bytes();
@@ -114,16 +105,12 @@ impl Wanted {
                 self.since.is_none_or(|since| *modified >= since)
                     || session.is_some_and(|session| self.sessions.contains(session))
             };
-            let data = fs::metadata(&path).ok().filter(fs::Metadata::is_file);
+            let data = fs::metadata(&path).ok().filter(|data| data.is_file() && path.to_str().is_some());
             let modified = data.map(|data| data.modified().unwrap_or(SystemTime::UNIX_EPOCH));
-            match modified.filter(is_wanted) {
-                Some(modified) if path.to_str().is_some() => listing.files.push((modified, path)),
-                Some(_) => listing.unreadable.push(path),
-                None => {}
-            }
+            files.extend(modified.filter(is_wanted).map(|modified| (modified, path)));
         }
-        listing.files.sort_unstable_by(|a, b| b.cmp(a));
-        listing.files.truncate(self.limit.unwrap_or(usize::MAX));
-        listing
+        files.sort_unstable_by(|a, b| b.cmp(a));
+        files.truncate(self.limit.unwrap_or(usize::MAX));
+        files
     }
 }

@@ -314,13 +314,13 @@ impl Link {
                     self.common.queue.push(Message::Connection(self.machine.name.clone(), connected));
                 }
             }
-            Report::Hub(message) => self.pass(message, text.len())?,
+            Report::Hub(message) => self.pass(message)?,
         }
         Ok(())
     }
 
-    /// Reports what the machine's hub does in a line of that size, once there is room.
-    fn pass(&self, message: Message, bytes: usize) -> Result<(), String> {
+    /// Reports what the machine's hub does, once there is room.
+    fn pass(&self, message: Message) -> Result<(), String> {
         self.common.queue.wait_for_room(&message);
         let mut state = self.lock();
         let State { outbox, sessions, rounds, kept, input, .. } = &mut *state;
@@ -334,7 +334,7 @@ impl Link {
                 _ => true,
             };
         if is_wanted {
-            self.common.queue.push_sized(message, bytes);
+            self.common.queue.push(message);
         }
         Ok(())
     }

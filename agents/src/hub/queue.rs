@@ -66,11 +66,6 @@ impl Queue {
     /// Adds a message without waiting. Who sends many waits for room before.
     pub(super) fn push(&self, message: Message) {
         let bytes = size(&message);
-        self.push_sized(message, bytes);
-    }
-
-    /// Adds a message that has about that size.
-    pub(super) fn push_sized(&self, message: Message, bytes: usize) {
         let mut lanes = self.lock();
         let lane = lanes.of(&message);
         lane.bytes += bytes;
@@ -118,10 +113,10 @@ mod tests {
     #[test]
     fn a_full_lane_leaves_room_in_the_other_and_calls_come_first() {
         let queue = Queue::default();
-        let call = || Message::DoorThere("build".into(), DoorEvent::Closed(1));
-        queue.push_sized(Message::Silent(1), IN_FLIGHT);
+        let call = || Message::DoorThere("x".repeat(IN_FLIGHT), DoorEvent::Closed(1));
+        queue.push(Message::Unreadable(1, "x".repeat(IN_FLIGHT)));
         assert!(queue.wait_for_room(&call()));
-        queue.push_sized(call(), IN_FLIGHT);
+        queue.push(call());
         assert!(matches!(queue.take(Duration::ZERO), Some(Message::DoorThere(..))));
         assert!(queue.wait_for_room(&call()));
         assert!(queue.take(Duration::ZERO).is_some() && queue.wait_for_room(&Message::Silent(1)));

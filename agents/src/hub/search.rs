@@ -9,7 +9,7 @@ use super::home::{Home, Wanted};
 use super::watch::Watches;
 use crate::bounds::ENTRIES;
 use crate::describe::describe;
-use todo_write::file::{self, FileStamp};
+use todo_write::file;
 use todo_write::wire::program::{Description, Found, Message};
 
 /// The time after which a search lets others read.
@@ -19,18 +19,12 @@ const FRESH: Duration = Duration::from_secs(60);
 /// The silence of a session after which it does not live, unless its process does.
 const LIVE: Duration = Duration::from_secs(600);
 
-/// What never changes of a file, or its stamp while it has no complete line.
-#[derive(Debug)]
-enum Head {
-    Named { is_subagent: bool },
-    Unnamed(Option<FileStamp>),
-}
-
 /// Searches a home again and again.
 #[derive(Debug)]
 pub(super) struct Search {
     home: Home,
-    heads: HashMap<PathBuf, Head>,
+    /// Whether files are of main agents, which never changes once their first lines tell.
+    heads: HashMap<PathBuf, bool>,
     watched: Vec<PathBuf>,
     listed: Option<Listed>,
     /// What was found last: what is written to these is no news.
@@ -45,7 +39,6 @@ pub(super) struct Search {
 struct Listed {
     /// The files that are left, the newest last.
     files: Vec<(SystemTime, PathBuf)>,
-    unnamed: Vec<PathBuf>,
     /// When the live processes of sessions began, by their files.
     begun: HashMap<PathBuf, u64>,
     found: Vec<Found>,
@@ -102,15 +95,13 @@ impl Search {
         };
         let end = Instant::now() + SLICE;
         while let Some((modified, path)) = listed.files.pop() {
-            match self.head(&path) {
-                Head::Named { is_subagent: false } => {
+            match self.is_main(&path) {
+                Some(true) => {
                     let begun = listed.begun.get(&path).copied();
                     listed.found.push(Found { modified, path, begun });
                 }
-                Head::Named { is_subagent: true } => {}
-                Head::Unnamed(_) => {
-                    listed.is_unsure |= modified.elapsed().is_ok_and(|age| age < FRESH);
-                }
+                Some(false) => {}
+                None => listed.is_unsure |= modified.elapsed().is_ok_and(|age| age < FRESH),
             }
             if Instant::now() > end {
                 break;
@@ -121,7 +112,7 @@ impl Search {
             self.next = Instant::now() + interval;
             self.offered = listed.found.iter().map(|one| one.path.clone()).collect();
             let home = self.home.folder.clone();
-            around.send(Message::Found { home, sessions: listed.found, unnamed: listed.unnamed });
+            around.send(Message::Found { home, sessions: listed.found });
         } else {
             self.listed = Some(listed);
         }
@@ -140,38 +131,25 @@ impl Search {
         around.watches.set(&mut self.watched, watched);
         let since = SystemTime::now().checked_sub(around.settings.quiet.unwrap_or(LIVE));
         let sessions = around.live.iter().filter_map(|process| process.session.clone()).collect();
-        let listing = Wanted { since, sessions, limit: Some(ENTRIES) }.list(&folders);
-        let mut files = listing.files;
+        let mut files = Wanted { since, sessions, limit: Some(ENTRIES) }.list(&folders);
         let known: HashSet<&PathBuf> = files.iter().map(|(_, path)| path).collect();
         let rest: Vec<PathBuf> = begun.keys().filter(|path| !known.contains(path)).cloned().collect();
         files.extend(rest.into_iter().filter_map(|path| Some((file::modified(&path)?, path))));
         files.sort_unstable();
         files.dedup();
-        // Names that are no text are shown as nearly as they can be.
-        let unnamed = listing.unreadable.into_iter().take(ENTRIES);
-        let unnamed = unnamed.map(|path| path.to_string_lossy().into_owned().into()).collect();
-        Listed { files, unnamed, begun, found: Vec::new(), is_unsure: false }
+        Listed { files, begun, found: Vec::new(), is_unsure: false }
     }
 
-    /// What the beginning of a file tells.
-    fn head(&mut self, path: &Path) -> &Head {
-        let stamp = || FileStamp::of(path);
-        let is_known = match self.heads.get(path) {
-            Some(Head::Named { .. }) => true,
-            Some(Head::Unnamed(last)) => *last == stamp() && last.is_some_and(|last| last.is_certain()),
-            None => false,
-        };
-        if !is_known {
-            if self.heads.len() >= ENTRIES {
-                self.heads.clear();
-            }
-            let stamp = stamp();
-            let head = match describe(path) {
-                Some(Description { folder: Some(_), is_subagent, .. }) => Head::Named { is_subagent },
-                _ => Head::Unnamed(stamp),
-            };
-            self.heads.insert(path.to_owned(), head);
+    /// Whether a file is of a main agent, as its first lines tell.
+    fn is_main(&mut self, path: &Path) -> Option<bool> {
+        if let Some(is_main) = self.heads.get(path) {
+            return Some(*is_main);
         }
-        self.heads.get(path).unwrap_or(&Head::Unnamed(None))
+        let Description { folder: Some(_), is_subagent, .. } = describe(path)? else { return None };
+        if self.heads.len() >= ENTRIES {
+            self.heads.clear();
+        }
+        self.heads.insert(path.to_owned(), !is_subagent);
+        Some(!is_subagent)
     }
 }

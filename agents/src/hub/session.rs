@@ -228,7 +228,7 @@ impl Session {
             ..Piece::default()
         };
         let mut left = pieces.into_iter().peekable();
-        while let Some((events, bytes)) = left.next() {
+        while let Some((events, _)) = left.next() {
             let piece = Piece {
                 events,
                 is_last: left.peek().is_none() && !is_partial,
@@ -236,7 +236,7 @@ impl Session {
                 project: self.project.clone().flatten(),
                 ..std::mem::take(&mut first)
             };
-            around.send_sized(Message::Events(self.id, piece), bytes);
+            around.send(Message::Events(self.id, piece));
         }
     }
 

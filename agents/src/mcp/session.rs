@@ -15,6 +15,7 @@ use todo_write::file;
 use todo_write::pid::{self, ProcessState, Stat};
 use todo_write::wire::socket::SessionActivity;
 use todo_write_mcp::claude::files::{SubagentMeta, json};
+use todo_write_mcp::field::is_id;
 use todo_write_mcp::hub::home::folder;
 
 /// The name by which Claude Code calls itself.
@@ -123,8 +124,7 @@ impl Subagent {
 
 /// The subagent of SESSION that makes the tool call CALL; none for the main agent, or if that is unknown.
 pub fn subagent(folder: &Path, session: &str, call: &str, arrival: Instant) -> Option<Subagent> {
-    let is_name = |text: &str| !text.is_empty() && text.len() < 200 && !text.contains(['/', '"', '\\', '.']);
-    if !is_name(session) || !is_name(call) {
+    if !is_id(session) || !is_id(call) {
         return None;
     }
     let projects = read_dir(folder.join("projects")).ok()?.flatten().map(|entry| entry.path());
