@@ -6,7 +6,8 @@
 //! [`describe`] identifies a session without reading all of its file. The [`hub`]
 //! runs all of that, and reports to Emacs.
 //!
-//! Transcripts are untrusted: unknown lines are skipped, and memory is bounded.
+//! Transcripts are untrusted: unknown lines are skipped, and memory is bounded. All that is cut into lines is cut by
+//! [`lines`].
 
 mod bounds;
 mod calls;

@@ -1,9 +1,9 @@
 //! `todo-write-mcp serve`: what reads this machine for an Emacs. `serve --child` is for the Emacs that started it;
 //! without that, it serves one on another machine, over standard input and output.
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -82,12 +82,7 @@ fn fail(reason: &str) -> i32 {
 /// who has its lock.
 fn admit(file: &Path, id: &str, name: &str) -> Result<File, String> {
     let said = |error: std::io::Error| format!("{} cannot be opened: {error}", file.display());
-    if let Some(folder) = file.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(said)?;
-        if !door::is_private_folder(folder) {
-            return Err(format!("the folder {} is not the user's alone", folder.display()));
-        }
-    }
+    file.parent().map_or(Ok(()), door::make_private)?;
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
     let mut lock = options.open(file).map_err(said)?;

@@ -107,6 +107,8 @@ pub struct Opening {
 /// What the program tells Emacs.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+// Nearly all of them are of the hub.
+#[allow(clippy::large_enum_variant)]
 pub enum Report {
     /// The answer to [`Command::Hello`].
     Welcome {

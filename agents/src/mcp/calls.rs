@@ -18,7 +18,6 @@ use super::transport::{send, success};
 
 /// Time limit of a call from its arrival, including all waiting.
 pub const LIMIT: Duration = Duration::from_secs(5);
-const ROOTS_LIMIT: Duration = Duration::from_secs(1);
 const BYE_LIMIT: Duration = Duration::from_millis(1500);
 /// Time between polls of the agent's process, and between attempts to reconnect.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -31,15 +30,14 @@ const SESSION_VARIABLES: [(&str, &str); 2] =
 /// Where Claude Code says in a call's metadata which id the call has in the transcript. The others do not.
 const CALL_ID: &str = "claudecode/toolUseId";
 
-/// The id of the request for the client's roots, the only request of this program.
-pub const ROOTS: &str = "roots";
-
 /// The client, as it introduced itself.
 #[derive(Clone, Debug)]
 pub struct Client {
     pub name: String,
     pub version: String,
     pub has_roots: bool,
+    /// The URI of its first root, once it has told that.
+    pub root: Option<String>,
 }
 
 /// A call of the tool.
@@ -65,8 +63,6 @@ impl ToolCall {
 
 pub struct Calls {
     emacs: Emacs,
-    /// Answers of the client: the URI of its first root.
-    roots: Receiver<Option<String>>,
     /// The folder of Claude Code and its process, if that started this program.
     claude: Option<(PathBuf, Agent)>,
     last_activity: Option<SessionActivity>,
@@ -75,8 +71,8 @@ pub struct Calls {
 }
 
 impl Calls {
-    pub fn new(emacs: Emacs, roots: Receiver<Option<String>>) -> Self {
-        Calls { emacs, roots, claude: None, last_activity: None, subagents: Vec::new() }
+    pub fn new(emacs: Emacs) -> Self {
+        Calls { emacs, claude: None, last_activity: None, subagents: Vec::new() }
     }
 
     /// Answers the calls in QUEUE until the first `None`. Between them, it reconnects whenever Emacs
@@ -134,18 +130,12 @@ impl Calls {
     /// Tells Emacs which agent this is, and where it works: in the client's first root, or in the working
     /// directory of this process.
     fn introduce(&mut self, client: &Client) {
-        let root = if client.has_roots { self.root() } else { None };
+        let root = client.root.as_ref().and_then(|uri| percent_decoded(uri.strip_prefix("file://")?));
         let folder = || Some(std::env::current_dir().ok()?.to_str()?.to_owned());
         let hello = &mut self.emacs.hello;
         hello.project = Some(root.or_else(folder).unwrap_or_default());
         hello.client = Some(client.name.clone());
         hello.client_version = Some(client.version.clone());
-    }
-
-    fn root(&self) -> Option<String> {
-        ask_for_roots();
-        let root = self.roots.recv_timeout(ROOTS_LIMIT).ok()??;
-        percent_decoded(root.strip_prefix("file://")?)
     }
 
     /// A call of the session and the subagent that make CALL.
@@ -214,11 +204,6 @@ impl Calls {
             self.emacs.tell(SessionActivity { session, subagent, activity, ..SessionActivity::default() });
         }
     }
-}
-
-/// Asks the client for its roots.
-fn ask_for_roots() {
-    send(&json!({"jsonrpc": "2.0", "id": ROOTS, "method": "roots/list"}));
 }
 
 /// The result of a call of the tool.

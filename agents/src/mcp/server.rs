@@ -5,7 +5,7 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
-use super::calls::{Calls, Client, ROOTS, ToolCall, result};
+use super::calls::{Calls, Client, ToolCall, result};
 use super::emacs::{Emacs, no_time};
 use super::transport::{
     Fields, INVALID_PARAMS, METHOD_NOT_FOUND, Message, PARSE_ERROR, field, parse, refusal, send, success,
@@ -32,6 +32,8 @@ const TOOL: &str = include_str!("tool.json");
 /// and roots would be unknown.
 const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
+/// The id of the request for the client's roots, the only request of this program.
+const ROOTS: &str = "roots";
 /// Maximum size of a line in bytes. Emacs refuses calls far below it, in words.
 const LONGEST_LINE: usize = 16 << 20;
 /// Maximum number of calls without an answer.
@@ -43,15 +45,14 @@ const END_LIMIT: Duration = Duration::from_millis(1600);
 /// Serves the client on stdin and stdout until it or the user ends the program.
 pub fn run(emacs: Emacs) {
     let (calls, queue) = channel();
-    let (roots, root) = sync_channel(1);
     let (end, ended) = channel();
     let (running, stopped) = channel::<()>();
-    let answerer = Calls::new(emacs, root);
+    let answerer = Calls::new(emacs);
     thread::spawn(move || {
         answerer.run(&queue);
         drop(running);
     });
-    let (signalled, mut server) = (end.clone(), Server::new(calls.clone(), roots));
+    let (signalled, mut server) = (end.clone(), Server::new(calls.clone()));
     on_signal(move || _ = signalled.send(()));
     thread::spawn(move || {
         let mut lines = Lines::new(io::stdin(), LONGEST_LINE);
@@ -74,24 +75,27 @@ struct Server {
     /// The ids of calls, each with the flag that cancels it. An answered call has none.
     open: Vec<(Value, Weak<AtomicBool>)>,
     calls: Sender<Option<ToolCall>>,
-    /// Takes the URI of the client's first root. Only the first answer is awaited.
-    roots: SyncSender<Option<String>>,
 }
 
 impl Server {
-    fn new(calls: Sender<Option<ToolCall>>, roots: SyncSender<Option<String>>) -> Self {
-        Server { client: None, open: Vec::new(), calls, roots }
+    fn new(calls: Sender<Option<ToolCall>>) -> Self {
+        Server { client: None, open: Vec::new(), calls }
     }
 
-    /// Takes a line of the client; returns the answer unless it needs none now.
+    /// Takes a line of the client; returns what to send to it now, if anything.
     fn take(&mut self, line: &[u8]) -> Option<Value> {
         match parse(line) {
             Ok(Message::Request { id, method, params }) => return self.request(id, &method, params),
             Ok(Message::Notification { method, params }) if method == "notifications/cancelled" => {
                 self.cancel(&field(&params, "requestId"));
             }
+            Ok(Message::Notification { method, .. }) if method == "notifications/initialized" => {
+                let roots = || json!({"jsonrpc": "2.0", "id": ROOTS, "method": "roots/list"});
+                return self.client.as_ref().filter(|client| client.has_roots).map(|_| roots());
+            }
             Ok(Message::Response { id, result }) if id == ROOTS => {
-                let _ = self.roots.try_send(result["roots"][0]["uri"].as_str().map(str::to_owned));
+                let root = result["roots"][0]["uri"].as_str().map(str::to_owned);
+                self.client.iter_mut().for_each(|client| client.root.clone_from(&root));
             }
             Ok(_) => {}
             Err(answer) => return answer,
@@ -121,6 +125,7 @@ impl Server {
             name: client["name"].as_str()?.to_owned(),
             version: client["version"].as_str()?.to_owned(),
             has_roots: !capabilities["roots"].is_null(),
+            root: None,
         });
         Some(json!({
             "protocolVersion": VERSIONS.iter().find(|version| **version == asked).unwrap_or(&VERSIONS[0]),
@@ -177,16 +182,16 @@ mod tests {
 
     fn initialize(version: &str) -> Vec<u8> {
         let client = json!({"name": "bare", "version": "1"});
-        let params = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": client});
+        let params = json!({"protocolVersion": version, "capabilities": {"roots": {}}, "clientInfo": client});
         request(0, "initialize", &params.to_string())
     }
 
-    /// A server, the calls that it passes on, and the roots.
-    type Served = (Server, Receiver<Option<ToolCall>>, Receiver<Option<String>>);
+    /// A server, and the calls that it passes on.
+    type Served = (Server, Receiver<Option<ToolCall>>);
 
     fn early() -> Served {
-        let ((calls, queue), (roots, root)) = (channel(), sync_channel(1));
-        (Server::new(calls, roots), queue, root)
+        let (calls, queue) = channel();
+        (Server::new(calls), queue)
     }
 
     fn initialized() -> Served {
@@ -245,7 +250,7 @@ mod tests {
             ("", "null"),
         ] {
             let line = request(1, "tools/call", &format!(r#"{{"name":"todo_write"{given}}}"#));
-            let (mut server, queue, _) = initialized();
+            let (mut server, queue) = initialized();
             assert_eq!(server.take(&line), None);
             let call = queue.try_recv().unwrap().unwrap();
             assert_eq!((call.arguments.unwrap().get(), call.client.name.as_str()), (expected, "bare"));
@@ -254,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_call_is_cancelled_by_its_id() {
-        let (mut server, queue, _) = initialized();
+        let (mut server, queue) = initialized();
         assert_eq!([1, 2].map(|id| server.take(&call(id))), [None, None]);
         for id in [2, 3] {
             let params = json!({"requestId": id});
@@ -267,7 +272,7 @@ mod tests {
 
     #[test]
     fn no_more_than_a_few_calls_wait() {
-        let (mut server, queue, _) = initialized();
+        let (mut server, queue) = initialized();
         for id in 0..MOST_CALLS {
             assert_eq!(server.take(&call(id as u32)), None);
         }
@@ -279,15 +284,15 @@ mod tests {
     #[test]
     fn the_first_root_is_taken_from_the_answer_to_its_request() {
         let roots = json!([{"uri": "file:///a"}, {"uri": "file:///b"}]);
-        for (id, roots, expected) in [
-            (ROOTS, &roots, Ok(Some("file:///a".into()))),
-            (ROOTS, &json!([]), Ok(None)),
-            ("x", &roots, Err(())),
-        ] {
-            let (mut server, _, root) = initialized();
+        for (id, roots, expected) in
+            [(ROOTS, &roots, Some("file:///a")), (ROOTS, &json!([]), None), ("x", &roots, None)]
+        {
+            let mut server = initialized().0;
+            let asked = server.take(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).unwrap();
+            assert_eq!((&asked["method"], &asked["id"]), (&json!("roots/list"), &json!(ROOTS)));
             let line = json!({"jsonrpc": "2.0", "id": id, "result": {"roots": roots}});
             assert_eq!(server.take(line.to_string().as_bytes()), None);
-            assert_eq!(root.try_recv().map_err(drop), expected);
+            assert_eq!(server.client.unwrap().root.as_deref(), expected);
         }
     }
 }

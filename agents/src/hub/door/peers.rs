@@ -226,7 +226,7 @@ impl Peers {
                 }
             }
             Message::Cancel(cancel) => {
-                self.lock().all.get_mut(&id).map(|peer| peer.close_question(cancel.call));
+                self.lock().all.get_mut(&id).into_iter().for_each(|peer| peer.close_question(cancel.call));
             }
             Message::Activity(_) | Message::Bye(_) => {}
         }

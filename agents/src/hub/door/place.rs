@@ -100,17 +100,26 @@ fn prepare(file: &Path) -> Result<(), String> {
     if file.as_os_str().len() >= LONGEST_NAME {
         return Err(format!("The socket's name {name} is 100 bytes or longer; set todo-write-socket"));
     }
-    if fs::symlink_metadata(folder).is_err() {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        made.map_err(|error| format!("The folder {} cannot be made: {error}", folder.display()))?;
-    }
-    if !is_private_folder(folder) {
-        return Err(format!("The folder {} must be yours alone, with mode 0700", folder.display()));
-    }
+    make_private(folder)?;
     if fs::symlink_metadata(file).is_ok() && !is_private_socket(file) {
         return Err(format!("{name} is not a socket of yours alone"));
     }
     Ok(())
+}
+
+/// Makes a folder that no other user can use, unless it is there.
+///
+/// # Errors
+/// A sentence, also about one that others can use.
+pub fn make_private(folder: &Path) -> Result<(), String> {
+    if fs::symlink_metadata(folder).is_err() {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        made.map_err(|error| format!("The folder {} cannot be made: {error}", folder.display()))?;
+    }
+    if is_private_folder(folder) {
+        return Ok(());
+    }
+    Err(format!("The folder {} must be yours alone, with mode 0700", folder.display()))
 }
 
 /// Whether there is a folder that no other user can use. Links are not followed.
