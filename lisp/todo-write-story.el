@@ -419,8 +419,7 @@ That is its newest one, if nothing was said or returned after it."
 
 (defun todo-write-story--insert-entries (thread entries width room day)
   "Insert ENTRIES of THREAD as lines of WIDTH columns, with ROOM for their texts.
-DAY is the date that is above
-them, nil for today."
+DAY is the date that is above them, nil for today."
   (dolist (entry entries)
     (let ((date (todo-write-story--date entry))
           (start (point)))
@@ -465,7 +464,8 @@ them, nil for today."
 (defun todo-write-story--insert-entry (entry width room)
   "Insert ENTRY as a line of WIDTH columns, with ROOM for its text."
   (pcase-let* ((`(,shape ,face ,words) (todo-write-story--mark entry))
-               (whole (memq (todo-write-story-entry-kind entry) '(asked said thought change wait git)))
+               (whole (memq (todo-write-story-entry-kind entry)
+                            '(asked said thought change wait git)))
                (least (+ todo-write-story--head todo-write-story--end 10))
                (right (if (or whole (< width least)) ""
                         (todo-write-story--right entry)))
@@ -506,7 +506,8 @@ them, nil for today."
     (todo-write-row-make-button start (point) 'todo-write-entry
                                 (todo-write-text-help
                                  (concat line "\n" words
-                                         (and code (not (eql code 0)) (format ", exit code %s" code))
+                                         (and code (not (eql code 0))
+                                              (format ", exit code %s" code))
                                          (mapconcat (lambda (remark) (concat ", " remark))
                                                     (todo-write-effect-remarks result) "")
                                          (and reason (concat ": " reason))))
@@ -536,7 +537,8 @@ What is cut stays in it, for Isearch."
          (duration (plist-get (plist-get call :metadata) :durationMs)))
     (or (cond ((todo-write-story-entry-end entry) (funcall (todo-write-story-entry-end entry)))
               (files
-               (cl-flet ((sum (key) (apply #'+ (mapcar (lambda (file) (plist-get file key)) files))))
+               (cl-flet ((sum (key)
+                           (apply #'+ (mapcar (lambda (file) (plist-get file key)) files))))
                  (todo-write-row-lines (sum :added) (sum :removed) t)))
               ((and (numberp duration) (>= duration 1000))
                (propertize (todo-write-text-duration (truncate duration)) 'face 'todo-write-time)))
@@ -563,7 +565,8 @@ It belongs to BUTTON, the value of that property in the line of ENTRY."
                                      (eq (todo-write-story-entry-kind entry) 'command))
                              (list (todo-write-story-output entry)))))))
     (dolist (text texts)
-      (dolist (line (split-string (todo-write-text-trim-end (todo-write-text-plain-lines text)) "\n"))
+      (dolist (line (split-string (todo-write-text-trim-end (todo-write-text-plain-lines text))
+                                  "\n"))
         (todo-write-detail-insert-filled line width todo-write-story--head
                                          todo-write-story--head is-code)))
     (todo-write-row-make-button start (point) 'todo-write-entry nil

@@ -136,12 +136,18 @@ KEY is what opens all of them."
                           (todo-write-text-line
                            (todo-write-sums-relative (plist-get file :path) project)))
                         shown))
-         (lines (cl-mapcar (lambda (added removed) (string-join (remove "" (list added removed)) " "))
-                           (todo-write-sums--column
-                            shown (lambda (file) (todo-write-row-lines (plist-get file :added) 0 t)))
-                           (todo-write-sums--column
-                            shown (lambda (file)
-                                    (todo-write-row-lines 0 (plist-get file :removed) t)))))
+         (lines (cl-flet ((column (lines)
+                            (let* ((texts (mapcar (lambda (line) (or line "")) lines))
+                                   (width (apply #'max 0 (mapcar #'string-width texts))))
+                              (mapcar (lambda (text) (string-pad text width nil t)) texts))))
+                  (cl-mapcar
+                   (lambda (added removed) (string-join (remove "" (list added removed)) " "))
+                   (column (mapcar (lambda (file)
+                                     (todo-write-row-lines (plist-get file :added) 0 t))
+                                   shown))
+                   (column (mapcar (lambda (file)
+                                     (todo-write-row-lines 0 (plist-get file :removed) t))
+                                   shown)))))
          (by-command (seq-some (lambda (file) (plist-get file :byCommand)) shown))
          (room (min (apply #'max 0 (mapcar #'todo-write-text-width paths))
                     (max 10 (- width 5 2 (if lines (todo-write-text-width (car lines)) 0)
@@ -166,12 +172,6 @@ KEY is what opens all of them."
                            'face 'todo-write-detail)
                'todo-write-part "RET, mouse-1: show them" 'todo-write-toggle key)
               "\n"))))
-
-(defun todo-write-sums--column (files function)
-  "Return what FUNCTION returns of FILES, strings or nil, as a column."
-  (let* ((texts (mapcar (lambda (file) (or (funcall function file) "")) files))
-         (width (apply #'max 0 (mapcar #'string-width texts))))
-    (mapcar (lambda (text) (string-pad text width nil t)) texts)))
 
 (provide 'todo-write-sums)
 ;;; todo-write-sums.el ends here

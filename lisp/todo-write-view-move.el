@@ -123,11 +123,11 @@ Return nil if there is no such task."
   "Return the number of the newest turn that shows the task ID, or nil."
   (seq-some (pcase-lambda (`(,revision . ,_))
               (when-let* ((turn (todo-write-turns-at todo-write-view-thread
-                                                     (plist-get revision :timestamp)))
-                          ((seq-some (lambda (event)
-                                       (equal id (plist-get (todo-write-turns-event-item event) :id)))
-                                     (todo-write-turns-events todo-write-view-thread turn))))
-                turn))
+                                                     (plist-get revision :timestamp))))
+                (and (seq-some (lambda (event)
+                                 (equal id (plist-get (todo-write-turns-event-item event) :id)))
+                               (todo-write-turns-events todo-write-view-thread turn))
+                     turn)))
             (reverse (todo-write-item-changes todo-write-view-thread id))))
 
 (defun todo-write-view-move--open (&rest parts)
