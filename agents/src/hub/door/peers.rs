@@ -188,7 +188,7 @@ impl Peers {
         if !is_of_protocol {
             return Err(
                 "This todo-write-mcp is not of the same version as todo-write; tell the user to run \
-                        M-x todo-write-mcp-setup in Emacs again."
+                        M-x todo-write-setup in Emacs again."
                     .to_owned(),
             );
         }
