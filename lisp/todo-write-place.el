@@ -71,7 +71,7 @@ or the file KEY, if POSITION is in one.  PART is `end' after the last line."
   "Return the end of the part that begins at START."
   (let ((part (get-text-property start 'todo-write-part))
         (end start))
-    ;; A row and what is open below it may have different strings as its id.
+    ;; Lines that stayed and new ones may have different strings as their id.
     (while (and (< end (point-max)) (equal part (get-text-property end 'todo-write-part)))
       (setq end (next-single-property-change end 'todo-write-part nil (point-max))))
     end))

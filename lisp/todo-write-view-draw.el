@@ -39,13 +39,9 @@ The highlight ends when the times are updated next.")
   "Return TEXT as a list of (PART . TEXT), by its property `todo-write-part'."
   (let ((start 0) pieces)
     (while (< start (length text))
-      (let ((end (next-single-property-change start 'todo-write-part text (length text)))
-            (part (get-text-property start 'todo-write-part text)))
-        ;; A row and what is open below it may have different strings as its id.
-        (while (and (< end (length text))
-                    (equal part (get-text-property end 'todo-write-part text)))
-          (setq end (next-single-property-change end 'todo-write-part text (length text))))
-        (push (cons part (substring text start end)) pieces)
+      (let ((end (next-single-property-change start 'todo-write-part text (length text))))
+        (push (cons (get-text-property start 'todo-write-part text) (substring text start end))
+              pieces)
         (setq start end)))
     (nreverse pieces)))
 

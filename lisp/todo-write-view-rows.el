@@ -89,9 +89,8 @@ line has the property `todo-write-part'; see todo-write-place.el."
           (pcase-dolist (`(,item . ,row) rows)
             (let ((id (plist-get item :id)))
               (pcase (cdr (assoc id folds))
-                ('nil (insert row)
-                      (add id #'todo-write-view-rows--insert-below
-                           thread item width (cdr (assoc id children))))
+                ('nil (todo-write-view-rows--insert-task
+                       thread item row width (cdr (assoc id children))))
                 ('folded)
                 (count (add (list 'fold id) #'todo-write-view-rows--insert-fold count)))))
           (pcase state
@@ -177,20 +176,21 @@ KIND, WIDTH, SPENT, NOTE and WORK are as in `todo-write-row-insert'."
       (todo-write-row-make-button (point-min) (point-max) 'todo-write-part
                                   (todo-write-text-help
                                    (todo-write-text-plain (plist-get item :content)))
-                                  'todo-write-id id 'todo-write-part id 'todo-write-toggle id
+                                  'todo-write-toggle id
                                   'todo-write-dropped (and (eq kind 'removed) id)))))
 
-(defun todo-write-view-rows--insert-below (thread item width children)
-  "Insert what is below the row of ITEM of THREAD, in lines of WIDTH columns.
+(defun todo-write-view-rows--insert-task (thread item row width children)
+  "Insert ROW, of ITEM of THREAD, and what is below it in lines of WIDTH columns.
 CHILDREN are the threads of its subagents."
   (let* ((id (plist-get item :id))
          (open (member id todo-write-row-open))
          (start (point)))
+    (insert row)
     (when open
       (insert (todo-write-detail-string thread item width))
       (todo-write-story-insert thread id width))
     (todo-write-children-insert children width open)
-    (put-text-property start (point) 'todo-write-id id)))
+    (add-text-properties start (point) (list 'todo-write-id id 'todo-write-part id))))
 
 ;;; Folds
 
