@@ -146,16 +146,10 @@ impl Thread {
         Thread { key, about, next_id: 1, observations, ..Thread::default() }
     }
 
-    /// The new thread, as begun at a time.
-    pub(crate) fn begun_at(mut self, now: Millis) -> Thread {
-        self.review.count_since(now);
-        self
-    }
-
     /// The thread of the head of a segment, with what that does not have.
     pub(crate) fn restored(mut self, key: &str, history_limit: usize) -> Thread {
         key.clone_into(&mut self.key);
-        self.observations.set_limit(history_limit);
+        self.observations.limit = history_limit.max(1);
         self
     }
 

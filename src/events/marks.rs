@@ -58,7 +58,7 @@ pub(crate) struct Review {
     count: usize,
     marks: Marks,
     /// Changes that were made before that time do not count as unseen.
-    since: Millis,
+    pub since: Millis,
 }
 
 impl Review {
@@ -70,7 +70,8 @@ impl Review {
             return;
         }
         let files = observation.payload.files().iter().take(MOST_CHANGES);
-        let files: Vec<FileEntry> = files.map(FileEntry::without_patch).collect();
+        let files: Vec<FileEntry> =
+            files.map(|file| FileEntry { path: file.path.clone(), patch: None, ..*file }).collect();
         if files.iter().all(|file| file.path.is_empty()) {
             return;
         }
@@ -113,16 +114,6 @@ impl Review {
     /// The number of the newest observation of a change, or 0.
     pub(crate) fn newest(&self) -> u64 {
         self.changes.back().map_or(0, |changes| changes.number)
-    }
-
-    /// The time since which changes count as unseen.
-    pub(crate) fn since(&self) -> Millis {
-        self.since
-    }
-
-    /// Sets the time since which changes count as unseen.
-    pub(crate) fn count_since(&mut self, time: Millis) {
-        self.since = time;
     }
 
     /// What is new of the changes that were made since the time set. What a transcript had before that would be

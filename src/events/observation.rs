@@ -176,12 +176,13 @@ pub(crate) struct ObservationsHead {
 #[serde(from = "ObservationsHead", into = "ObservationsHead")]
 pub struct Observations {
     kept: VecDeque<Arc<Observation>>,
-    limit: usize,
+    /// The maximum number kept, at least 1. The largest number means all, however long they are.
+    pub(crate) limit: usize,
     /// The approximate number of bytes of those.
     bytes: usize,
     pub(crate) noted: ObservationsHead,
     /// The number of the first one that was ever here; those before it are only in the journal.
-    seen_from: u64,
+    pub(crate) seen_from: u64,
     /// The number of the newest one that subscribers have.
     delivered: u64,
 }
@@ -205,21 +206,6 @@ impl Observations {
         let limit = limit.max(1);
         let (kept, noted) = (VecDeque::new(), ObservationsHead::default());
         Observations { kept, limit, bytes: 0, noted, seen_from: 1, delivered: 0 }
-    }
-
-    /// The number of the first observation that was ever in memory.
-    pub(crate) fn seen_from(&self) -> u64 {
-        self.seen_from
-    }
-
-    /// The maximum number kept.
-    pub fn limit(&self) -> usize {
-        self.limit
-    }
-
-    /// Sets the maximum number kept. The largest number means all, however long they are.
-    pub(crate) fn set_limit(&mut self, limit: usize) {
-        self.limit = limit.max(1);
     }
 
     /// The content of the newest TITLE.

@@ -373,13 +373,6 @@ pub struct AgentsWork {
     pub edits: u64,
 }
 
-impl FileEntry {
-    /// The same without the patch.
-    pub(crate) fn without_patch(&self) -> FileEntry {
-        FileEntry { path: self.path.clone(), patch: None, ..*self }
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {

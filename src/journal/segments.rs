@@ -85,7 +85,7 @@ impl Span {
     /// The newest observations, as many as a thread keeps in memory.
     pub fn newest(thread: &Thread) -> Span {
         let observations = thread.observations();
-        Span::Newest(observations.next_number().saturating_sub(observations.limit() as u64).max(1))
+        Span::Newest(observations.next_number().saturating_sub(observations.limit as u64).max(1))
     }
 
     /// The part of it that a thread has.
@@ -133,7 +133,7 @@ impl Span {
             Span::Observations(first, last) => {
                 first >= observations.first_kept() && last < observations.next_number()
             }
-            Span::Newest(first) => observations.seen_from() <= first,
+            Span::Newest(first) => observations.seen_from <= first,
             Span::Since(time) => {
                 let is_earlier = |revision: &Revision| revision.stamp.timestamp < time;
                 let has_revisions = revisions.first() == 0 || revisions.iter().next().is_some_and(is_earlier);

@@ -162,7 +162,8 @@ impl Store {
             self.rest_if_many();
             let opened = Plan::open(key, &self.storage).ok().flatten();
             let plan = opened.unwrap_or_else(|| {
-                let thread = Thread::new(key, about, self.storage.history_limit).begun_at(now);
+                let mut thread = Thread::new(key, about, self.storage.history_limit);
+                thread.review.since = now;
                 Plan::new(thread, &self.storage)
             });
             self.plans.insert(key.to_owned(), plan);

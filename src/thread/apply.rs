@@ -20,8 +20,8 @@ impl Thread {
             Record::Thread { about, timestamp, .. } => {
                 self.about.clone_from(about);
                 // A journal was begun with its first description.
-                if self.review.since() == 0 {
-                    self.review.count_since(*timestamp);
+                if self.review.since == 0 {
+                    self.review.since = *timestamp;
                 }
             }
             Record::Revision(made) => self.apply_revision(made),
