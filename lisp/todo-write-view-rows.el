@@ -176,13 +176,14 @@ KIND, WIDTH, SPENT, NOTE and WORK are as in `todo-write-row-insert'."
       (todo-write-row-make-button (point-min) (point-max) 'todo-write-part
                                   (todo-write-text-help
                                    (todo-write-text-plain (plist-get item :content)))
-                                  'todo-write-toggle id
+                                  'todo-write-id id 'todo-write-part id 'todo-write-toggle id
                                   'todo-write-dropped (and (eq kind 'removed) id)))))
 
 (defun todo-write-view-rows--insert-task (thread item row width children)
   "Insert ROW, of ITEM of THREAD, and what is below it in lines of WIDTH columns.
 CHILDREN are the threads of its subagents."
-  (let* ((id (plist-get item :id))
+  (let* (;; The same string stands in the text of before, if ROW stayed.
+         (id (get-text-property 0 'todo-write-id row))
          (open (member id todo-write-row-open))
          (start (point)))
     (insert row)
