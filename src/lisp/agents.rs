@@ -132,7 +132,8 @@ lisp! { env =>
     ///
     /// WORD is a string:
     /// - "call": the agent called the tool, so that it works.
-    /// - "working", "waiting" for REASON, "suspended" or "idle": the program says so until it says something else.
+    /// - "working", as REASON says, "waiting" for REASON, "suspended" or "idle": the program says so until it says
+    ///   something else.
     /// - "failed": the turn ended by an error, REASON.
     /// - "unknown": nobody can tell.
     /// - "lost": the connection is lost, and the time of THREAD stops; with REASON, it is paused.
@@ -151,7 +152,7 @@ lisp! { env =>
         let end = End::new(ending.unwrap_or(Ending::SessionEnded), reason.clone());
         let (does, turn) = match word {
             Word::Call => (None, Some(Turn::Runs(None))),
-            Word::Working => (Some(Process::Busy), None),
+            Word::Working => (Some(Process::Busy), Some(Turn::Runs(reason))),
             Word::Waiting => (Some(waiting(reason.as_deref(), reason.clone())), None),
             Word::Suspended => (Some(Process::Stopped), None),
             Word::Idle => (Some(idle), None),

@@ -298,6 +298,7 @@ impl Facts {
             }
             // It waits for its subagents.
             (_, Busy, Turn::Over(end)) if end.background.subagents > 0 => rest(end, turn.since),
+            (_, Busy, Turn::Runs(why)) => by_process(Doing::Working).because(why),
             (_, Busy, _) => by_process(Doing::Working),
             (_, _, Turn::Failed(why)) => by_turn(Doing::Failed).because(why),
             (_, Dialog { .. } | Process::Idle { .. }, Turn::Over(end)) if end.is_of_turn() => {
