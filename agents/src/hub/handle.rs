@@ -12,16 +12,14 @@ use super::choices::choose;
 use super::codex;
 use super::door::{self, Door};
 use super::home::Home;
-use super::machine::Link;
+use super::machine::{Link, lost};
 use super::project::mount_of;
 use super::pulse::Pulse;
 use super::root::{self, Order};
 use super::watch::Changes;
 use crate::bounds::WAIT;
 use todo_write::wire::event::Agent;
-use todo_write::wire::program::{
-    Command, Connection, ConnectionState, Message, Opening, SessionId, Settings,
-};
+use todo_write::wire::program::{Command, Connection, Message, Opening, SessionId, Settings};
 
 /// The time for which a root may not answer before that is said.
 const STUCK: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
@@ -295,14 +293,13 @@ impl Hub {
                 return;
             }
             // The agents there may end until the next one tells of them.
-            link.end(Some("it is reached in another way now".to_owned().into()));
+            link.end(Some(lost("it is reached in another way now", false)));
             sessions = link.leave();
         }
         match Link::start(&self.common, &table.settings, to, sessions) {
             Ok(link) => drop(table.machines.insert(name, link)),
             Err(error) => {
-                let lost = ConnectionState::Lost { reason: error.to_string(), is_missing: false };
-                self.common.queue.push(Message::Connection(name, lost));
+                self.common.queue.push(Message::Connection(name, lost(&error.to_string(), false)));
             }
         }
     }

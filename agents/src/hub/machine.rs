@@ -66,16 +66,9 @@ struct State {
     was_silent: bool,
 }
 
-/// Why a connection ended.
-pub(super) struct Lost {
-    reason: String,
-    is_missing: bool,
-}
-
-impl From<String> for Lost {
-    fn from(reason: String) -> Lost {
-        Lost { reason, is_missing: false }
-    }
+/// The end of a connection, for this reason.
+pub(super) fn lost(reason: &str, is_missing: bool) -> ConnectionState {
+    ConnectionState::Lost { reason: line(reason), is_missing }
 }
 
 impl Link {
@@ -145,7 +138,7 @@ impl Link {
         let is_full = state.outbox.as_ref().is_some_and(|outbox| !outbox.send(text));
         drop(state);
         if is_full {
-            self.end(Some("it takes no more commands".to_owned().into()));
+            self.end(Some(lost("it takes no more commands", false)));
         }
     }
 
@@ -196,7 +189,7 @@ impl Link {
         let is_silent = self.pulse.is_over(self.silence);
         if std::mem::replace(&mut self.lock().was_silent, is_silent) && is_silent {
             let reason = format!("it has said nothing for {} seconds", self.silence.as_secs());
-            self.end(Some(reason.into()));
+            self.end(Some(lost(&reason, false)));
         }
     }
 
@@ -212,7 +205,7 @@ impl Link {
     }
 
     /// Ends the connection if it is not over, and says why.
-    pub(super) fn end(&self, lost: Option<Lost>) {
+    pub(super) fn end(&self, lost: Option<ConnectionState>) {
         let mut state = self.lock();
         if state.outbox.take().is_none() {
             return;
@@ -221,14 +214,13 @@ impl Link {
         for round in std::mem::take(&mut state.rounds) {
             self.common.queue.push(Message::Choices(round, Vec::new()));
         }
-        if let Some(Lost { reason, is_missing }) = lost {
-            let lost = ConnectionState::Lost { reason: line(&reason), is_missing };
+        if let Some(lost) = lost {
             self.common.queue.push(Message::Connection(self.machine.name.clone(), lost));
         }
     }
 
     fn run(&self, command: &[String], environment: Vec<(String, String)>, unsent: Unsent) {
-        let lost = match start(command, environment) {
+        let end = match start(command, environment) {
             Ok((child, (input, output, errors))) => {
                 let mut state = self.lock();
                 if state.outbox.is_none() {
@@ -253,14 +245,14 @@ impl Link {
                 // Something else may still have its standard error.
                 let _ = ended.recv_timeout(WAIT);
                 let said = std::mem::take(&mut *said.lock().unwrap_or_else(PoisonError::into_inner));
-                lost(refused, status, &said, banner)
+                why(refused, status, &said, banner)
             }
             Err(error) => {
                 let program = command.first().map_or("nothing", String::as_str);
-                format!("{program} does not start here: {error}").into()
+                lost(&format!("{program} does not start here: {error}"), false)
             }
         };
-        self.end(Some(lost));
+        self.end(Some(end));
     }
 
     /// Reads until the process ends its output, which is `Ok`, or is given up, with the reason. What it says before
@@ -378,9 +370,14 @@ fn is_greeting(line: &[u8]) -> Result<bool, String> {
 }
 
 /// Why a connection ended, with what the process said: `banner` is None if the program has begun.
-fn lost(refused: Option<String>, status: Option<ExitStatus>, errors: &[u8], banner: Option<Vec<u8>>) -> Lost {
+fn why(
+    refused: Option<String>,
+    status: Option<ExitStatus>,
+    errors: &[u8],
+    banner: Option<Vec<u8>>,
+) -> ConnectionState {
     if let (Some(reason), None) = (&refused, &banner) {
-        return reason.clone().into();
+        return lost(reason, false);
     }
     let code = status.and_then(|status| status.code()).filter(|_| banner.is_some());
     let said = |bytes: &[u8]| {
@@ -395,7 +392,7 @@ fn lost(refused: Option<String>, status: Option<ExitStatus>, errors: &[u8], bann
         (true, Some(status)) => format!("it ended ({status})"),
         (true, None) => "it ended".to_owned(),
     };
-    Lost { reason, is_missing: code.is_some_and(|code| MISSING.contains(&code)) }
+    lost(&reason, code.is_some_and(|code| MISSING.contains(&code)))
 }
 
 type Pipes = (ChildStdin, ChildStdout, ChildStderr);

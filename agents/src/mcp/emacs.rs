@@ -102,7 +102,15 @@ impl Emacs {
         let Some(line) = self.line_of(call) else {
             return Failure::Refused("The list is larger than 1 MiB; send a shorter one.".into()).answer();
         };
-        self.exchange(&line, end).unwrap_or_else(|failure| {
+        let mut exchange = || {
+            let is_new = self.connect(end)?;
+            match self.call(&line, end) {
+                // It broke before, or now.
+                Err(Failure::Absent) if !is_new => self.connect(end).and_then(|_| self.call(&line, end)),
+                answered => answered,
+            }
+        };
+        exchange().unwrap_or_else(|failure| {
             self.hello.lost = self.hello.lost.or(millis_of(begun));
             failure.answer()
         })
@@ -117,17 +125,6 @@ impl Emacs {
         let line = self.line_of(call)?;
         self.connect(begun + reach).ok()?;
         self.call(&line, begun + limit).ok().filter(|answer| answer.ok)
-    }
-
-    /// Sends the LINE of a call, by a new connection if the old one has broken, and reads its answer.
-    fn exchange(&mut self, line: &[u8], end: Instant) -> Result<Answer, Failure> {
-        let is_new = self.connect(end)?;
-        let mut answered = self.call(line, end);
-        if answered == Err(Failure::Absent) && !is_new {
-            self.connect(end)?;
-            answered = self.call(line, end);
-        }
-        answered
     }
 
     /// Connects unless there is a connection; returns whether it is new.

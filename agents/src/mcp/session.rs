@@ -5,7 +5,7 @@
 //! in `SESSION/subagents/` are of subagents. A line may be written up to 0.3 s after its call arrives.
 
 use std::fs::{read_dir, symlink_metadata};
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
@@ -161,30 +161,28 @@ fn add_new(folder: &Path, known: &mut Vec<(Subagent, Tail)>) {
 /// The end of a transcript that grows.
 struct Tail {
     file: PathBuf,
-    offset: Option<u64>,
+    /// Its length when it was last read.
+    length: Option<u64>,
 }
 
 impl Tail {
     fn new(file: PathBuf) -> Tail {
-        Tail { file, offset: None }
+        Tail { file, length: None }
     }
 
-    /// Returns whether the text added since the last call contains NEEDLE.
+    /// Returns whether it contains NEEDLE, if it has changed since the last call.
     fn has(&mut self, needle: &[u8]) -> bool {
-        self.read(needle.len() as u64).is_some_and(|text| memchr::memmem::find(&text, needle).is_some())
+        self.read().is_ok_and(|text| memchr::memmem::find(&text, needle).is_some())
     }
 
-    fn read(&mut self, overlap: u64) -> Option<Vec<u8>> {
-        let mut file = file::open(&self.file).ok()?;
-        let length = file.metadata().ok()?.len();
-        let start = self.offset.map_or(length.saturating_sub(TAIL), |offset| offset.saturating_sub(overlap));
-        if self.offset == Some(length) {
-            return None;
-        }
-        file.seek(SeekFrom::Start(start)).ok()?;
+    fn read(&mut self) -> io::Result<Vec<u8>> {
+        let mut file = file::open(&self.file)?;
+        let length = file.metadata()?.len();
         let mut text = Vec::new();
-        file.take(TAIL).read_to_end(&mut text).ok()?;
-        self.offset = Some(start + text.len() as u64);
-        Some(text)
+        if self.length.replace(length) != Some(length) {
+            file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+            file.take(TAIL).read_to_end(&mut text)?;
+        }
+        Ok(text)
     }
 }
