@@ -160,12 +160,22 @@ impl Store {
         if !self.plans.contains_key(key) {
             about.extend(self.storage.emacs.clone().map(|emacs| (EMACS.to_owned(), emacs.into())));
             self.rest_if_many();
-            let opened = Plan::open(key, &self.storage).ok().flatten();
-            let plan = opened.unwrap_or_else(|| {
-                let mut thread = Thread::new(key, about, self.storage.history_limit);
-                thread.review.since = now;
-                Plan::new(thread, &self.storage)
-            });
+            let plan = match Plan::open(key, &self.storage).ok().flatten() {
+                Some(mut plan) => {
+                    // A crash may have cut off the description, in the first line.
+                    if plan.about().is_empty() && !about.is_empty() {
+                        plan.change(|thread| {
+                            about.into_iter().for_each(|(name, value)| thread.describe(&name, value, now));
+                        });
+                    }
+                    plan
+                }
+                None => {
+                    let mut thread = Thread::new(key, about, self.storage.history_limit);
+                    thread.review.since = now;
+                    Plan::new(thread, &self.storage)
+                }
+            };
             self.plans.insert(key.to_owned(), plan);
         }
         self.uses += 1;

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use crate::common::{Folder, KEY, PLAN, copied, file, kept, open, skip, store, write};
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Map, json};
 use todo_write::events::observation::{Details, Payload, Type};
 use todo_write::journal::store::{Storage, Store};
 use todo_write::journal::{decode, folder_of, segment};
@@ -201,6 +201,16 @@ fn a_damaged_first_line_of_a_segment_loses_nothing() {
         assert_eq!(open(&mut later).list(), &list);
         assert_eq!(later.take_warnings(), [""; 0]);
     }
+}
+
+#[test]
+fn a_plan_is_described_again_if_its_first_line_was_cut_off() {
+    let folder = with_journal(b"{\"form");
+    let about = || json!({"project": "/garden/"}).as_object().unwrap().clone();
+    let mut first = store(folder.path());
+    write(first.open(KEY, about(), 1), &PLAN, 1);
+    assert_eq!(first.open(KEY, Map::new(), 1).about(), &about());
+    assert_eq!(open(&mut store(folder.path())).about(), &about());
 }
 
 #[test]
