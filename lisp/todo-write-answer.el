@@ -473,6 +473,7 @@ CHOICE is one of `todo-write-answer--choices'."
 (defun todo-write-answer-no ()
   "Refuse what the agent asks for, or take back an \"always\" that is not confirmed."
   (interactive nil todo-write-answer-mode)
+  (todo-write-menu-require 'todo-write-answer-mode)
   (if todo-write-answer--confirming
       (todo-write-answer--ask t)
     (todo-write-answer--refuse (todo-write-answer--take "n"))))
@@ -572,6 +573,7 @@ For a plan, take back the last comment."
 (defun todo-write-answer-leave ()
   "Leave the request open, or take back an \"always\" that is not confirmed."
   (interactive nil todo-write-answer-mode)
+  (todo-write-menu-require 'todo-write-answer-mode)
   (if todo-write-answer--confirming
       (todo-write-answer--ask t)
     (quit-window)

@@ -210,8 +210,8 @@ line; and text below the rows.  REVERT is as in `todo-write-page-set-up'."
   (setq tabulated-list-padding 1))
 
 (defun todo-write-page--draw-table (columns entries &optional note more)
-  "Print a table, unless it is there already.
-The arguments are as in `todo-write-page-set-up-table'."
+  "Print a table of COLUMNS with ENTRIES, unless it is there already.
+NOTE and MORE are as in `todo-write-page-set-up-table'."
   (let ((columns (cl-loop
                   for (name width . rest) in columns
                   for index from 0

@@ -143,9 +143,9 @@ See `todo-write-row-make-button'."
 
 (defvar todo-write-row-open nil
   "What is open in the plan that is being drawn, a list.
-It has ids of tasks, (turn . N), keys of entries, (earlier . ID) and
-(files . ID) where all entries and files of ID are shown, and `dropped',
-`cleared' and `turns' for what is below the rows.")
+It has ids of tasks, (turn . N), keys of entries; (earlier . ID)
+and (files . ID) where all entries and files of ID are shown; and
+`dropped', `cleared' and `turns' for what is below the rows.")
 
 (defmacro todo-write-row-string (&rest body)
   "Return what BODY inserts, as a string."

@@ -133,6 +133,9 @@ Return what asked the host."
       ;; Many have nothing to do here, and say so.
       (ignore-errors
         (call-interactively command))))
+  ;; An open menu takes the keys of later tests.
+  (when (fboundp 'transient--emergency-exit)
+    (transient--emergency-exit))
   (when (string-suffix-p "-mode" (symbol-name command))
     (funcall command -1))
   (ignore-errors (efrit-do-cancel))
