@@ -227,6 +227,8 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
           (process-environment (cons (concat "HOME=" home) process-environment))
           (file (concat home "init.el"))
           (user-init-file file) (custom-file file)
+          ;; What the init file does, no command does.
+          (this-command nil)
           (saved (get 'todo-write-agents-mode 'saved-value)))
      (put 'todo-write-agents-mode 'saved-value nil)
      (setq todo-write-mcp-setup-by-init-file nil)
