@@ -106,7 +106,7 @@
   (todo-write-with-socket
     (let ((process (todo-write-socket-test-connect)))
       (todo-write-socket-test-send process '(:type "hello" :protocol 3 :roles ["tool"] :id "x"))
-      (should (string-search "M-x todo-write-mcp-setup"
+      (should (string-search "M-x todo-write-setup"
                              (plist-get (todo-write-socket-test-read process) :text)))
       (todo-write-test-wait (lambda () (= 1 (length todo-write-socket--shown)))))
     (let ((process (todo-write-socket-test-hello :version "0.0.1")))
