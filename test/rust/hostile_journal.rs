@@ -17,17 +17,16 @@ use todo_write::thread::{Edit, Thread};
 /// A format that no version has yet.
 const LATER: u32 = 1_000;
 
-/// The journal of version 0.3 of a plan, the one with this number.
-fn of_earlier_version(folder: &Path, number: usize) -> PathBuf {
-    let stem = folder_of(folder, KEY).file_name().unwrap().to_str().unwrap().to_owned();
-    folder.join(if number == 1 { format!("{stem}.jsonl") } else { format!("{stem}+{number}.jsonl") })
+/// The journal of version 0.3 of a plan.
+fn of_earlier_version(folder: &Path) -> PathBuf {
+    folder_of(folder, KEY).with_extension("jsonl")
 }
 
 /// A folder with a journal of these records, each with a valid checksum, as version 0.3 wrote it.
 fn with_records(records: &[Value]) -> Folder {
     let folder = Folder::new();
     fs::create_dir(folder.path()).unwrap();
-    write_records(&of_earlier_version(folder.path(), 1), 2, records);
+    write_records(&of_earlier_version(folder.path()), 2, records);
     folder
 }
 
@@ -163,16 +162,7 @@ fn a_journal_of_version_0_3_is_read_and_continued_and_stays_as_it_is() {
         json!({"record": "full", "number": 1, "timestamp": 5, "list": [], "nextId": 2}),
         json!({"record": "of a later version"}),
     ]);
-    let path = of_earlier_version(folder.path(), 1);
-    // Another Emacs wrote one, too, and before.
-    write_records(&of_earlier_version(folder.path(), 2), 2, &[]);
-    let long_ago = std::time::SystemTime::UNIX_EPOCH;
-    fs::File::options()
-        .append(true)
-        .open(of_earlier_version(folder.path(), 2))
-        .unwrap()
-        .set_modified(long_ago)
-        .unwrap();
+    let path = of_earlier_version(folder.path());
     let before = fs::read(&path).unwrap();
     let mut first = store(folder.path());
     assert_eq!(first.kept(1).0[0].summary.total, 1);
@@ -370,7 +360,7 @@ fn in_a_folder_that_is_read_only_a_plan_is_read_and_goes_on_in_memory() {
 #[cfg(unix)]
 fn links_and_pipes_are_neither_read_nor_written_nor_waited_for() {
     let folder = with_records(&[added(1, 2, &[("t1", item("t1", "Elsewhere"))])]);
-    let old = of_earlier_version(folder.path(), 1);
+    let old = of_earlier_version(folder.path());
     let precious = folder.path().join("precious");
     fs::rename(&old, &precious).unwrap();
     let text = fs::read_to_string(&precious).unwrap() + "and no line feed";

@@ -432,8 +432,8 @@ fn a_connection_begins_with_a_hello_in_time_of_a_known_role_and_version() {
         (hello(&["eval"]), "role"),
         (hello(&["tool", "eval"]), "role"),
         (hello(&[]), "role"),
-        (json!({"type": "hello", "protocol": 1, "role": "tool", "id": "x"}), "M-x todo-write-mcp-setup"),
-        (json!({"type": "hello", "protocol": 3, "roles": {"new": 1}}), "M-x todo-write-mcp-setup"),
+        (json!({"type": "hello", "protocol": 1, "role": "tool", "id": "x"}), "M-x todo-write-setup"),
+        (json!({"type": "hello", "protocol": 3, "roles": {"new": 1}}), "M-x todo-write-setup"),
     ] {
         let mut program = opened.connect();
         program.send(&line);
