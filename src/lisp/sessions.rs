@@ -249,11 +249,13 @@ impl Module {
         self.report_over(&session, &format!("quiet since {}", local_time(since)))
     }
 
-    /// Reports that no line tells any more whether the agent, Codex, works: no process of it tells what it
-    /// does, and its daemon keeps a question open after the terminal was killed.
+    /// Reports that no line tells any more whether the agent, Codex, works, of which lines said that: no process of it
+    /// tells what it does, and its daemon keeps a question open after the terminal was killed.
     fn report_silence(&mut self, id: SessionId) -> Option<Changed> {
         let key = self.followed.session(id)?.key;
-        Some(self.report_turn(&key, Turn::Unknown, now()))
+        let turn = &self.store.agents.facts(&key)?.turn;
+        let runs = turn.by == By::Lines && matches!(turn.what, Turn::Runs(_) | Turn::Waits(_));
+        runs.then(|| self.report_turn(&key, Turn::Unknown, now()))
     }
 
     /// Reports that a session is no longer followed. What a live process does then is unknown.
