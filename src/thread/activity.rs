@@ -161,7 +161,8 @@ impl End {
     /// Whether another end is more exact than this one of a process. If that lived until then, what ended an
     /// earlier process does not count.
     fn is_less_than(&self, end: &End) -> bool {
-        self.rank() < end.rank() && (self.is_trace || end.is_of_turn())
+        let exact = |end: &End| (end.rank(), end.reason.is_some());
+        exact(self) < exact(end) && (self.is_trace || end.is_of_turn())
     }
 
     /// Whether it says how a turn ended, of an agent whose process lives.

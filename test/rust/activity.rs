@@ -284,7 +284,10 @@ fn the_most_exact_end_gives_the_reason() {
         (decision.pause, decision.ending)
     };
     let interrupted = because(Some(Ending::EndOfTurn), "interrupted by the user", 8);
-    assert_eq!(pause(&[file(IDLE, 9), interrupted]).0.as_deref(), Some("interrupted by the user"));
+    for told in [vec![file(IDLE, 9)], vec![file(IDLE, 9), file(gone(Ending::SessionEnded), 10)]] {
+        let told: Vec<Fact> = told.into_iter().chain([interrupted.clone()]).collect();
+        assert_eq!(pause(&told).0.as_deref(), Some("interrupted by the user"));
+    }
     let quiet = because(None, "quiet since noon", 8);
     assert_eq!(pause(&[file(IDLE, 9), quiet.clone()]).0.as_deref(), Some("end of turn"));
     assert_eq!(pause(&[quiet]), (Some("quiet since noon".to_owned()), None));
