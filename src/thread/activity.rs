@@ -273,8 +273,6 @@ pub struct Facts {
     program_pid: Option<u32>,
     /// When the process was last told to work on no turn.
     rested: Millis,
-    /// Whether an end was told last.
-    has_ended: bool,
 }
 
 impl Facts {
@@ -353,16 +351,24 @@ impl Facts {
 
     /// Takes a fact in place of the last one of its kind, unless that one counts more.
     pub fn tell(&mut self, fact: Fact) {
-        match fact {
-            Fact::Request(request) => self.request = request,
+        let is_end = match fact {
             Fact::Process(told) => self.tell_process(told),
             Fact::Turn(told) => self.tell_turn(told),
-            Fact::Pid(By::File, pid) => self.own_pid = pid,
-            Fact::Pid(_, pid) => self.program_pid = pid,
+            Fact::Request(request) => return self.request = request,
+            Fact::Pid(By::File, pid) => return self.own_pid = pid,
+            Fact::Pid(_, pid) => return self.program_pid = pid,
+        };
+        // The end of a turn closes its request. A process that goes on may be a subagent's that asks.
+        if is_end && !self.process.what.is_in_turn() {
+            let request = self.request.take();
+            if !self.decide().is_rest() {
+                self.request = request;
+            }
         }
     }
 
-    fn tell_process(&mut self, mut told: Told<Process>) {
+    /// Returns whether it is an end.
+    fn tell_process(&mut self, mut told: Told<Process>) -> bool {
         use Process::{Dialog, Gone, Idle, Lost, Unknown};
         let last = &self.process;
         let is_less = match (&last.what, &told.what) {
@@ -377,7 +383,7 @@ impl Facts {
             *in_turn = last.what.is_in_turn();
         }
         if is_less {
-            return;
+            return false;
         }
         // The turn of an idle process has ended, however the process ends.
         if let (Idle { .. }, Gone(end)) = (&last.what, &mut told.what)
@@ -387,17 +393,18 @@ impl Facts {
         }
         let is_same = told.what == last.what;
         if is_same && told.by <= last.by {
-            return;
+            return false;
         }
         let is_end = matches!(told.what, Idle { .. } | Gone(_));
-        self.has_ended = is_end && !is_same;
         if is_end || told.by == By::File && matches!(told.what, Unknown | Lost(_)) {
             self.rested = told.at;
         }
         self.process = told;
+        is_end && !is_same
     }
 
-    fn tell_turn(&mut self, told: Told<Turn>) {
+    /// Returns whether it is an end.
+    fn tell_turn(&mut self, told: Told<Turn>) -> bool {
         use Turn::{Failed, Guess, Idle, Over, Runs, Unknown, Waits};
         let Told { by, at, .. } = self.turn;
         let is_later = told.at >= at;
@@ -423,18 +430,9 @@ impl Facts {
             (_, Unknown | Idle) => false,
         };
         if replaces {
-            self.has_ended = matches!(told.what, Over(_) | Idle | Failed(_));
             self.turn = told;
         }
-    }
-
-    /// Closes the request of a turn that ended. A process that goes on may be a subagent's that asks.
-    fn close_request(&mut self) {
-        let request = self.request.take_if(|_| self.has_ended && !self.process.what.is_in_turn());
-        self.has_ended = false;
-        if request.is_some() && !self.decide().is_rest() {
-            self.request = request;
-        }
+        replaces && matches!(self.turn.what, Over(_) | Idle | Failed(_))
     }
 }
 
@@ -462,7 +460,6 @@ impl Agents {
     /// another reason, and the decision if the thread is to follow it.
     pub fn decide(&mut self, key: &str, now: Millis) -> (bool, Option<Decision>) {
         let Some(known) = self.0.get_mut(key) else { return (false, None) };
-        known.facts.close_request();
         let mut decision = (known.facts != Facts::default()).then(|| known.facts.decide());
         let before = known.decision.as_ref();
         let is_transition = match (before, &mut decision) {
