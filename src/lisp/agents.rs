@@ -131,7 +131,7 @@ lisp! { env =>
     /// Report what the program that serves THREAD's agent says of it, or that nothing is heard of that program.
     ///
     /// WORD is a string:
-    /// - "call": the agent called the tool, so that it works.
+    /// - "call": the agent called the tool, so that it works; what its program said before counts no more.
     /// - "working", as REASON says, "waiting" for REASON, "suspended" or "idle": the program says so until it says
     ///   something else.
     /// - "failed": the turn ended by an error, REASON.
@@ -151,7 +151,7 @@ lisp! { env =>
         let idle = Process::Idle { has_commands: false };
         let end = End::new(ending.unwrap_or(Ending::SessionEnded), reason.clone());
         let (does, turn) = match word {
-            Word::Call => (None, Some(Turn::Runs(None))),
+            Word::Call => (Some(Process::Unknown), Some(Turn::Runs(None))),
             Word::Working => (Some(Process::Busy), Some(Turn::Runs(reason))),
             Word::Waiting => (Some(waiting(reason.as_deref(), reason.clone())), None),
             Word::Suspended => (Some(Process::Stopped), None),
