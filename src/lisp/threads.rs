@@ -229,23 +229,21 @@ lisp! { env =>
 
     /// Pause THREAD for REASON, a string, or resume it when REASON is nil.
     ///
-    /// The value is a plist: `:state', a symbol; `:changed', t if the state changed; `:warnings', strings for
-    /// the user.
+    /// The value is a plist: `:state', a symbol; `:changed', t if the state changed or the agent had failed;
+    /// `:warnings', strings for the user.
     fn pause(thread: Key, reason: Option<String>) -> Paused {
         if reason.is_none() {
             wake(env, &thread)?;
         }
         let before = with_thread(env, &thread, Thread::state)?;
         with_module(|module| {
-            if reason.is_none() {
-                module.store.agents.go_on(&thread);
-            }
+            let had_failed = reason.is_none() && module.store.agents.go_on(&thread);
             if let Some(thread) = module.store.get_mut(&thread) {
                 thread.change(|thread| thread.set_paused(reason, now()));
             }
             let after = module.state(&thread)?;
-            let warnings = module.store.take_warnings();
-            Ok::<_, emacs::Error>(Paused { state: Symbol(after), changed: before != after, warnings })
+            let (changed, warnings) = (had_failed || before != after, module.store.take_warnings());
+            Ok::<_, emacs::Error>(Paused { state: Symbol(after), changed, warnings })
         })?
     }
 

@@ -484,9 +484,9 @@ impl Agents {
     }
 
     /// Notes that the agent of a thread goes on, since it wrote its list or the user resumed it: it has not
-    /// failed. The thread follows what is told next.
-    pub fn go_on(&mut self, key: &str) {
-        let Some(known) = self.0.get_mut(key) else { return };
+    /// failed. The thread follows what is told next. Returns whether it had failed.
+    pub fn go_on(&mut self, key: &str) -> bool {
+        let Some(known) = self.0.get_mut(key) else { return false };
         let had_failed = match &mut known.facts.turn.what {
             Turn::Over(end) => mem::take(&mut end.has_failed),
             turn @ Turn::Failed(_) => {
@@ -499,6 +499,7 @@ impl Agents {
             known.decision = Some(known.facts.decide());
         }
         known.is_stale |= known.decision.as_ref().is_some_and(Decision::is_rest);
+        had_failed
     }
 
     /// What is known of the agent of a thread.
