@@ -173,8 +173,8 @@ REASON is a string of one line, or nil.  Time in progress runs only while
 the agent works; if a host never calls this, it runs until THREAD is
 paused.
 
-Non-nil INFERRED means that the host guesses.  A guess is shown, but it
-neither stops nor starts time.
+Non-nil INFERRED means that the host guesses or, if ACTIVITY is nil, that
+it cannot tell.  A guess is shown, but it neither stops nor starts time.
 
 While a request of THREAD is open, see `todo-write-request', the agent
 waits for that: `working' and `waiting' take effect afterwards, and the

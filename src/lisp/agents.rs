@@ -13,6 +13,7 @@ use super::sessions::waiting;
 use super::shown::ShownSummary;
 use super::threads::{summary_of, wake, with_span, with_thread};
 use super::{now, with_module};
+use crate::error::{Error, Problem};
 use crate::events::Millis;
 use crate::journal::segments::Span;
 use crate::journal::store::Changed;
@@ -92,8 +93,8 @@ struct ShownAgent {
 lisp! { env =>
     /// Report the ACTIVITY of THREAD's agent for its host: `working', `waiting', `failed' or nil.
     ///
-    /// REASON is a string or nil.  INFERRED non-nil means that it is a guess.  TIME is when it began, in
-    /// milliseconds since the epoch, by default now.  The value is a plist: `:thread'; `:changed', t if the state of
+    /// REASON is a string or nil.  INFERRED non-nil means that it is a guess, or with nil that the host cannot tell.
+    /// TIME is when it began, in milliseconds since the epoch, by default now.  The value is a plist: `:thread'; `:changed', t if the state of
     /// THREAD changed or its ending was replaced; `:transition', t if its agent does something else than before;
     /// `:warnings', strings for the user.
     fn set_activity(
@@ -104,12 +105,16 @@ lisp! { env =>
         time: Option<Millis>,
     ) -> Changed {
         let what = match activity {
-            Some(doing) if inferred => Turn::Guess(doing, reason),
             None if inferred => Turn::Unknown,
+            None => Turn::Idle,
+            Some(other @ (Doing::Idle | Doing::Suspended | Doing::Unknown)) => {
+                let allowed = "working, waiting, failed or nil";
+                return Err(Error::Argument(Problem::new("activity", other.as_str(), allowed)).into());
+            }
+            Some(doing) if inferred => Turn::Guess(doing, reason),
             Some(Doing::Working) => Turn::Runs(reason),
             Some(Doing::Waiting) => Turn::Waits(reason),
             Some(Doing::Failed) => Turn::Failed(reason),
-            _ => Turn::Idle,
         };
         tell_turn(env, &thread, what, time.unwrap_or_else(now))?
     }
