@@ -57,8 +57,8 @@ impl Argument<'_> for PartId {
     fn read(name: &str, value: Value<'_>) -> Result<PartId> {
         let (part, of_turn) = if read::is_cons(value)? {
             let number: usize = de::from_lisp("turn", value.env.call(cdr, [value])?)?;
-            let first = read::wrong("turn", value, "a number from 1 on");
-            (value.env.call(car, [value])?, Some(number.checked_sub(1).ok_or(first)?))
+            let wrong = || read::wrong("turn", value, "a number from 1 on");
+            (value.env.call(car, [value])?, Some(number.checked_sub(1).ok_or_else(wrong)?))
         } else {
             (value, None)
         };
