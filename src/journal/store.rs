@@ -387,10 +387,12 @@ impl Store {
     pub fn tell(&mut self, key: &str, facts: impl IntoIterator<Item = Fact>, now: Millis) -> Changed {
         facts.into_iter().for_each(|fact| self.agents.tell(key, fact));
         let (is_transition, decision) = self.agents.decide(key, now);
+        let Some(decision) = decision else {
+            return Changed { thread: key.to_owned(), is_transition, ..Changed::default() };
+        };
         let mut is_changed = false;
         // The agent of a plan that this process does not use has stopped.
-        if let Some(decision) = decision
-            && let Some(plan) = self.get_mut(key)
+        if let Some(plan) = self.get_mut(key)
             && plan.following(&decision) != *plan.agent_activity()
         {
             let before = (plan.state(), plan.ending());

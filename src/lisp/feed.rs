@@ -322,10 +322,12 @@ impl Module {
     }
 
     /// Stops following a session whose news are lost by a defect, if they are one's; returns what is told of it.
-    fn lose(&mut self, session: Option<SessionId>) -> [News; 2] {
+    fn lose(&mut self, session: Option<SessionId>) -> Vec<News> {
         let changes = session.map(|id| self.stop(id)).unwrap_or_default();
         let message = session.map_or_else(|| Message::Broken(PathBuf::new()), Message::Failed);
-        [News::Message(message), News::Changed(changes)]
+        let mut news = vec![News::Message(message)];
+        news.extend((!changes.is_empty()).then_some(News::Changed(changes)));
+        news
     }
 
     /// Stops following a session, and reports that.
