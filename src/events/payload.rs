@@ -234,7 +234,7 @@ impl Payload {
         let mut add = |text: &str| bytes += 64 + text.len();
         each_text(&self.content, &mut add);
         self.metadata.extra.values().for_each(|value| each_text(value, &mut add));
-        for file in self.files() {
+        for file in self.metadata.files.iter().flatten() {
             add(&file.path);
             file.patch.iter().for_each(|patch| add(patch));
         }
