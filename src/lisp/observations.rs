@@ -20,6 +20,7 @@ use crate::events::work::CallOutcome;
 use crate::journal::search::{Match, Place, Query, search_plans};
 use crate::journal::segments::Span;
 use crate::named::Name;
+use crate::text::excerpt;
 use crate::thread::Thread;
 
 emacs::use_symbols! {
@@ -92,6 +93,10 @@ fn observations_to_lisp<'e>(env: &'e Env, thread: &str, found: &[Arc<Observation
 lisp! { env =>
     /// See `todo-write-observe'.
     fn observe(thread: Key, r#type: Type, content: Json, metadata: Reported) -> Object<'_> {
+        if r#type == Type::Usage && !content.is_object() {
+            let received = excerpt(&content.to_string(), 100);
+            return Err(Error::Argument(Problem::new("content", received, "a plist")).into());
+        }
         load(env, &thread, Map::new())?;
         let observation = with_module(|module| {
             let policy = module.settings.policy.clone();

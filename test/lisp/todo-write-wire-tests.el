@@ -167,6 +167,7 @@ Fail if it is not an error of the package."
     (let ((deep "bottom"))
       (dotimes (_ 40) (setq deep (list :x deep)))
       (should-error (todo-write-observe "a" "STATE_UPDATE" deep) :type 'todo-write-input-error))
+    (should-error (todo-write-observe "a" "USAGE" "9 tokens") :type 'todo-write-input-error)
     (should-error (todo-write-begin "a" 1) :type 'todo-write-input-error)
     (should-error (let ((todo-write-durability 'sometimes)) (todo-write-test-write "a" "One"))
                   :type 'todo-write-input-error)
