@@ -23,7 +23,7 @@ use crate::list::change::diff;
 use crate::list::identity::THRESHOLDS;
 use crate::list::item::{List, Status};
 use crate::list::similarity::{Rarity, Words, similarity};
-use crate::thread::activity::{By, End, Ending, Fact, Facts, Told, Turn};
+use crate::thread::activity::{By, End, Ending, Fact, Facts, Reported, Turn};
 use crate::thread::record::PositionRecord;
 use crate::thread::{Outcome, Thread};
 use crate::wire::event::{Event, EventKind, PlanResult, Source};
@@ -188,7 +188,7 @@ impl Recorder {
         let time = recorded.last;
         if let Some(turn) = turn(&event.kind, time, now) {
             pending.has_turn = true;
-            recorded.facts.tell(Fact::Turn(Told::new(turn, By::Lines, time)));
+            recorded.facts.tell(Fact::Turn(Reported::new(turn, By::Lines, time)));
             let agent = recorded.facts.decide();
             thread.change(|thread| thread.follow(&agent, time));
         }
@@ -226,7 +226,7 @@ impl Recorder {
         let changed = recorded.map(|Recorded { last, facts }| {
             if facts.turn.what == Turn::Runs(None) && !is_recent(*last, now) {
                 let end = End::new(Ending::SessionEnded, Some(SESSION_ENDED.to_owned()));
-                facts.tell(Fact::Turn(Told::new(Turn::Over(end), By::Lines, *last)));
+                facts.tell(Fact::Turn(Reported::new(Turn::Over(end), By::Lines, *last)));
             }
             store.agents.touch(&key);
             store.tell(&key, [Fact::Turn(facts.turn.clone())], now)

@@ -17,7 +17,7 @@ use crate::error::{Error, Problem};
 use crate::events::Millis;
 use crate::journal::segments::Span;
 use crate::journal::store::Changed;
-use crate::thread::activity::{By, Decision, Doing, End, Ending, Fact, Facts, Process, Told, Turn};
+use crate::thread::activity::{By, Decision, Doing, End, Ending, Fact, Facts, Process, Reported, Turn};
 use crate::thread::{State, Thread};
 
 /// Tells what happened in the turn of an agent by its host. The agent of a thread on disk has stopped, so only work
@@ -26,7 +26,7 @@ fn tell_turn(env: &Env, key: &str, what: Turn, at: Millis) -> Result<Changed> {
     if matches!(what, Turn::Runs(_)) {
         wake(env, key)?;
     }
-    let fact = Fact::Turn(Told::new(what, By::Host, at));
+    let fact = Fact::Turn(Reported::new(what, By::Host, at));
     Ok(with_module(|module| module.store.tell(key, [fact], now())))
 }
 
@@ -140,7 +140,7 @@ lisp! { env =>
     /// - "working", as REASON says, "waiting" for REASON, "suspended" or "idle": the program says so until it says
     ///   something else.
     /// - "failed": the turn ended by an error, REASON.
-    /// - "unknown": nobody can tell.
+    /// - "unknown": it is not known what the agent does.
     /// - "lost": the connection is lost, and the time of THREAD stops; with REASON, it is paused.
     /// - "ended": the session ended for REASON, by ENDING, as for `todo-write-dyn--end-turn'; or the turn did.
     /// - "left": the user left the session for another one, for REASON.
@@ -171,8 +171,8 @@ lisp! { env =>
         if does == Some(Process::Busy) || turn == Some(Turn::Runs(None)) {
             wake(env, &thread)?;
         }
-        let does = does.map(|what| Fact::Process(Told::new(what, By::Program, now())));
-        let turn = turn.map(|what| Fact::Turn(Told::new(what, By::Program, now())));
+        let does = does.map(|what| Fact::Process(Reported::new(what, By::Program, now())));
+        let turn = turn.map(|what| Fact::Turn(Reported::new(what, By::Program, now())));
         let facts = [Fact::Pid(By::Program, process)].into_iter().chain(does).chain(turn);
         with_module(|module| module.store.tell(&thread, facts, now()))
     }
@@ -182,16 +182,15 @@ lisp! { env =>
     /// TURN non-nil means that its host asks, so that a turn runs.  PROCESS is the id of the process on this
     /// machine that asks, or nil.  The value is as from `todo-write-dyn--set-activity'.
     fn report_request(thread: Key, title: Option<String>, turn: bool, process: Option<u32>) -> Changed {
-        let runs = turn.then(|| Fact::Turn(Told::new(Turn::Runs(None), By::Program, now())));
-        let asked = Fact::Request(title.map(|title| Told::new((title, process), By::Program, now())));
+        let runs = turn.then(|| Fact::Turn(Reported::new(Turn::Runs(None), By::Program, now())));
+        let asked = Fact::Request(title.map(|title| Reported::new((title, process), By::Program, now())));
         with_module(|module| module.store.tell(&thread, runs.into_iter().chain([asked]), now()))
     }
 
     /// Return what the agent of THREAD does, a plist, or nil if nothing was reported.
     ///
     /// Its keys are
-    /// - `:activity': `working', `waiting', `failed', `suspended', or nil for an idle one and one of which
-    ///   nobody can tell
+    /// - `:activity': `working', `waiting', `failed', `suspended', or nil for an idle one and if it is not known
     /// - `:reason': what it waits for, why it failed, or a line about an idle one, or nil
     /// - `:inferred': t if that is a guess
     /// - `:since': when it began, in milliseconds since the epoch
@@ -205,8 +204,8 @@ lisp! { env =>
     /// Return the agent of THREAD, a plist, or nil if there is none or it is a subagent.
     ///
     /// SEEN is a time in milliseconds.  The keys are
-    /// - `:does': as from `todo-write-dyn--activity', but its `:activity' is `unknown' where nobody can tell, or only
-    ///   guesses that it waits or failed; without a report, its `:since' is the time of the last write
+    /// - `:does': as from `todo-write-dyn--activity', but its `:activity' is `unknown' where that is not known, or only
+    ///   guessed that it waits or failed; without a report, its `:since' is the time of the last write
     /// - `:about' and `:plan', as from `todo-write-about' and `todo-write-summary'
     /// - `:new': the number of files that were not reviewed
     /// - `:refused': the number of calls that were refused after SEEN.

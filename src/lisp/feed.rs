@@ -120,7 +120,7 @@ lisp! { env =>
         with_module(|module| module.followed = Followed::default())
     }
 
-    /// Report that the program is gone, so that nobody can tell what the agents do of which it told last.
+    /// Report that the program is gone, so that it is unknown what the agents do of which it told last.
     ///
     /// The value is like the `:changes' of `todo-write-dyn--feed'.
     fn channel_lost() -> Vec<Changed> {

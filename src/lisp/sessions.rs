@@ -8,7 +8,7 @@ use super::{Module, now};
 use crate::events::{Millis, millis_of};
 use crate::journal::store::Changed;
 use crate::program::Identity;
-use crate::thread::activity::{By, Decision, End, Ending, Fact, Facts, Process, Told, Turn};
+use crate::thread::activity::{By, Decision, End, Ending, Fact, Facts, Process, Reported, Turn};
 use crate::wire::program::{Command, ConnectionState, Message, Process as LiveProcess, SessionId};
 
 /// What is known of a session that is followed beside its lines.
@@ -190,12 +190,12 @@ impl Module {
     fn report(&mut self, key: &str, what: Process, since: Option<Millis>) -> Changed {
         let at = now();
         let since = since.unwrap_or(at).min(at);
-        self.store.tell(key, [Fact::Process(Told { what, by: By::File, at, since })], at)
+        self.store.tell(key, [Fact::Process(Reported { what, by: By::File, at, since })], at)
     }
 
     /// Tells an event of the turn of an agent by its transcript.
     fn report_turn(&mut self, key: &str, what: Turn, at: Millis) -> Changed {
-        self.store.tell(key, [Fact::Turn(Told::new(what, By::Lines, at))], now())
+        self.store.tell(key, [Fact::Turn(Reported::new(what, By::Lines, at))], now())
     }
 
     /// Whether a live process was told of last.
@@ -227,7 +227,7 @@ impl Module {
         if !self.store.agents.facts(&session.key).is_some_and(is_told)
             && let Some((end, last)) = self.store.end_of(&session.key)
         {
-            let turn = Told::new(Turn::Over(end), By::Lines, last);
+            let turn = Reported::new(Turn::Over(end), By::Lines, last);
             self.store.agents.tell(&session.key, Fact::Turn(turn));
         }
     }
@@ -287,7 +287,7 @@ impl Module {
         changes
     }
 
-    /// Reports that nobody can tell any more what the agents do that were at work by the program.
+    /// Reports that it is unknown what the agents do that were at work by the program.
     pub(super) fn report_program_lost(&mut self) -> Vec<Changed> {
         let agents = &self.store.agents;
         let is_of_program = |facts: &Facts| facts.process.by == By::File || facts.turn.by == By::Lines;

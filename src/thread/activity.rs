@@ -24,9 +24,9 @@ const SUSPENDED: &str = "suspended";
 /// Who tells a fact; later ones know more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum By {
-    /// Nobody has told it.
+    /// It was not told.
     #[default]
-    Nobody,
+    Unset,
     /// The program that serves the agent, by its connection, calls and questions.
     Program,
     /// The lines of its transcript.
@@ -39,7 +39,7 @@ pub enum By {
 
 /// What was told last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told<T> {
+pub struct Reported<T> {
     /// That.
     pub what: T,
     /// By whom.
@@ -50,10 +50,10 @@ pub struct Told<T> {
     pub since: Millis,
 }
 
-impl<T> Told<T> {
+impl<T> Reported<T> {
     /// What is so since it was told.
-    pub fn new(what: T, by: By, at: Millis) -> Told<T> {
-        Told { what, by, at, since: at }
+    pub fn new(what: T, by: By, at: Millis) -> Reported<T> {
+        Reported { what, by, at, since: at }
     }
 }
 
@@ -61,11 +61,11 @@ impl<T> Told<T> {
 #[derive(Clone, Debug)]
 pub enum Fact {
     /// What is asked by its oldest open request, in a line, and the process on this machine that asks.
-    Request(Option<Told<(String, Option<u32>)>>),
+    Request(Option<Reported<(String, Option<u32>)>>),
     /// What its process does.
-    Process(Told<Process>),
+    Process(Reported<Process>),
     /// The last event of its turn.
-    Turn(Told<Turn>),
+    Turn(Reported<Turn>),
     /// The id on this machine of its own process, or of its program.
     Pid(By, Option<u32>),
 }
@@ -73,7 +73,7 @@ pub enum Fact {
 /// What an agent's process does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Process {
-    /// Nobody can tell.
+    /// It is not known.
     #[default]
     Unknown,
     /// It works.
@@ -200,7 +200,7 @@ wire_names! {
         Idle = "idle",
         /// Its process was stopped.
         Suspended = "suspended",
-        /// Nobody can tell.
+        /// It is not known.
         #[default]
         Unknown = "unknown",
     }
@@ -263,11 +263,11 @@ impl Decision {
 /// What is known of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    request: Option<Told<(String, Option<u32>)>>,
+    request: Option<Reported<(String, Option<u32>)>>,
     /// What was told of the process last.
-    pub process: Told<Process>,
+    pub process: Reported<Process>,
     /// What was told of the turn last.
-    pub turn: Told<Turn>,
+    pub turn: Reported<Turn>,
     /// See [`Fact::Pid`].
     own_pid: Option<u32>,
     program_pid: Option<u32>,
@@ -287,7 +287,7 @@ impl Facts {
         // A turn that began before its process rested is over, however it ended.
         let event = if self.is_outdated() { &Turn::Unknown } else { &turn.what };
         match (&self.request, &process.what, event) {
-            (Some(Told { what: (title, _), at, .. }), _, _) => {
+            (Some(Reported { what: (title, _), at, .. }), _, _) => {
                 Decision::new(Doing::Waiting, *at).because(&Some(title.clone()))
             }
             (_, Stopped, _) => Decision { pause: Some(SUSPENDED.to_owned()), ..by_process(Doing::Suspended) },
@@ -340,7 +340,7 @@ impl Facts {
 
     /// Whether a turn runs by its last event, but began before its process rested. A host knows better.
     fn is_outdated(&self) -> bool {
-        let Told { what, by, at, .. } = &self.turn;
+        let Reported { what, by, at, .. } = &self.turn;
         matches!(what, Turn::Runs(_) | Turn::Waits(_)) && *by != By::Host && *at <= self.rested
     }
 
@@ -368,7 +368,7 @@ impl Facts {
     }
 
     /// Returns whether it is an end.
-    fn tell_process(&mut self, mut told: Told<Process>) -> bool {
+    fn tell_process(&mut self, mut told: Reported<Process>) -> bool {
         use Process::{Dialog, Gone, Idle, Lost, Unknown};
         let last = &self.process;
         let is_less = match (&last.what, &told.what) {
@@ -404,15 +404,15 @@ impl Facts {
     }
 
     /// Returns whether it is an end.
-    fn tell_turn(&mut self, told: Told<Turn>) -> bool {
+    fn tell_turn(&mut self, told: Reported<Turn>) -> bool {
         use Turn::{Failed, Guess, Idle, Over, Runs, Unknown, Waits};
-        let Told { by, at, .. } = self.turn;
+        let Reported { by, at, .. } = self.turn;
         let is_later = told.at >= at;
         let replaces = match (&self.turn.what, &told.what) {
             (was, is) if was == is && !self.is_outdated() => {
                 self.turn.by = told.by.max(by);
                 // Another turn may have ended meanwhile.
-                by == By::Nobody || matches!(told.what, Over(_)) && told.at > at && told.by >= by
+                by == By::Unset || matches!(told.what, Over(_)) && told.at > at && told.by >= by
             }
             (Unknown | Guess(..), _) => true,
             (_, Guess(..)) => by == By::Host,
@@ -438,10 +438,11 @@ impl Facts {
 
 /// What is known of all agents, by the keys of their threads, as long as this Emacs lives.
 #[derive(Debug, Default)]
-pub struct Agents(HashMap<String, Known>);
+pub struct Agents(HashMap<String, Agent>);
 
+/// What is known of an agent, and what it came to.
 #[derive(Debug, Default)]
-struct Known {
+struct Agent {
     facts: Facts,
     /// What was decided last.
     decision: Option<Decision>,
@@ -452,16 +453,16 @@ struct Known {
 impl Agents {
     /// Takes a fact of the agent of a thread.
     pub fn tell(&mut self, key: &str, fact: Fact) {
-        let known = self.0.entry(key.to_owned()).or_default();
-        known.facts.tell(fact);
+        let agent = self.0.entry(key.to_owned()).or_default();
+        agent.facts.tell(fact);
     }
 
     /// Decides what the agent of a thread does; returns whether it does something else than before, or for
     /// another reason, and the decision if the thread is to follow it.
     pub fn decide(&mut self, key: &str, now: Millis) -> (bool, Option<Decision>) {
-        let Some(known) = self.0.get_mut(key) else { return (false, None) };
-        let mut decision = (known.facts != Facts::default()).then(|| known.facts.decide());
-        let before = known.decision.as_ref();
+        let Some(agent) = self.0.get_mut(key) else { return (false, None) };
+        let mut decision = (agent.facts != Facts::default()).then(|| agent.facts.decide());
+        let before = agent.decision.as_ref();
         let is_transition = match (before, &mut decision) {
             (Some(before), Some(after)) if (before.doing, &before.reason) == (after.doing, &after.reason) => {
                 after.since = before.since;
@@ -469,8 +470,8 @@ impl Agents {
             }
             (before, after) => before.is_some() || after.is_some(),
         };
-        let is_due = mem::take(&mut known.is_stale) || before != decision.as_ref();
-        known.decision.clone_from(&decision);
+        let is_due = mem::take(&mut agent.is_stale) || before != decision.as_ref();
+        agent.decision.clone_from(&decision);
         // Where nothing is known any more, the thread goes on as it is.
         let gone = Decision::new(Doing::Unknown, now);
         (is_transition, is_due.then_some(decision.unwrap_or(gone)))
@@ -478,16 +479,16 @@ impl Agents {
 
     /// Notes that lines, a write or the user have changed a thread, which is to follow its agent again.
     pub fn touch(&mut self, key: &str) {
-        if let Some(known) = self.0.get_mut(key) {
-            known.is_stale = true;
+        if let Some(agent) = self.0.get_mut(key) {
+            agent.is_stale = true;
         }
     }
 
     /// Notes that the agent of a thread goes on, since it wrote its list or the user resumed it: it has not
     /// failed. The thread follows what is told next. Returns whether it had failed.
     pub fn go_on(&mut self, key: &str) -> bool {
-        let Some(known) = self.0.get_mut(key) else { return false };
-        let had_failed = match &mut known.facts.turn.what {
+        let Some(agent) = self.0.get_mut(key) else { return false };
+        let had_failed = match &mut agent.facts.turn.what {
             Turn::Over(end) => mem::take(&mut end.has_failed),
             turn @ Turn::Failed(_) => {
                 *turn = Turn::Idle;
@@ -496,9 +497,9 @@ impl Agents {
             _ => false,
         };
         if had_failed {
-            known.decision = Some(known.facts.decide());
+            agent.decision = Some(agent.facts.decide());
         }
-        known.is_stale |= known.decision.as_ref().is_some_and(Decision::is_rest);
+        agent.is_stale |= agent.decision.as_ref().is_some_and(Decision::is_rest);
         had_failed
     }
 
@@ -514,12 +515,12 @@ impl Agents {
 
     /// The keys of the threads of whose agents something was decided.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter(|(_, known)| known.decision.is_some()).map(|(key, _)| key.as_str())
+        self.0.iter().filter(|(_, agent)| agent.decision.is_some()).map(|(key, _)| key.as_str())
     }
 
     /// Forgets what was told of the agent of a thread; returns whether anything was decided of it.
     pub fn forget(&mut self, key: &str) -> bool {
-        self.0.remove(key).is_some_and(|known| known.decision.is_some())
+        self.0.remove(key).is_some_and(|agent| agent.decision.is_some())
     }
 }
 

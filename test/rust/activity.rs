@@ -9,28 +9,28 @@ use todo_write::list::input::{Options, read_text};
 use todo_write::thread::WriteOptions;
 use todo_write::thread::activity::By::{File, Host, Lines, Program};
 use todo_write::thread::activity::{
-    Activity, Background, By, Decision, Doing, End, Ending, Fact, Facts, Process, Told, Turn,
+    Activity, Background, By, Decision, Doing, End, Ending, Fact, Facts, Process, Reported, Turn,
 };
 
 const KEY: &str = "claude:s";
 const IDLE: Process = Process::Idle { has_commands: false };
 
 fn asked(at: u64) -> Fact {
-    Fact::Request(Some(Told::new(("rm -rf ~".into(), None), Program, at)))
+    Fact::Request(Some(Reported::new(("rm -rf ~".into(), None), Program, at)))
 }
 
 /// What the file of the process says.
 fn file(what: Process, at: u64) -> Fact {
-    Fact::Process(Told::new(what, File, at))
+    Fact::Process(Reported::new(what, File, at))
 }
 
 /// What the connection of its program says.
 fn program(what: Process, at: u64) -> Fact {
-    Fact::Process(Told::new(what, Program, at))
+    Fact::Process(Reported::new(what, Program, at))
 }
 
 fn turn(by: By, what: Turn, at: u64) -> Fact {
-    Fact::Turn(Told::new(what, by, at))
+    Fact::Turn(Reported::new(what, by, at))
 }
 
 fn end(ending: impl Into<Option<Ending>>) -> End {
@@ -347,7 +347,7 @@ fn the_process_of_an_agent_is_its_own_if_that_is_known() {
         facts.pid()
     };
     assert_eq!(known(turn(Host, Turn::Runs(None), 1)), None);
-    assert_eq!(known(Fact::Request(Some(Told::new(("?".into(), Some(30)), Program, 2)))), Some(30));
+    assert_eq!(known(Fact::Request(Some(Reported::new(("?".into(), Some(30)), Program, 2)))), Some(30));
     assert_eq!(known(Fact::Pid(Program, Some(20))), Some(20));
     assert_eq!(known(Fact::Pid(File, Some(10))), Some(10));
     assert_eq!(known(Fact::Pid(File, None)), Some(20));
