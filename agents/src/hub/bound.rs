@@ -200,7 +200,7 @@ pub(super) struct Kept {
 struct Program {
     client: Option<String>,
     started: Option<u64>,
-    /// Its calls that have no answer.
+    /// Its questions to the user that have no answer.
     calls: HashSet<u64>,
 }
 
@@ -255,7 +255,7 @@ impl Kept {
 
     fn count_said(&mut self, id: ConnectionId, message: &protocol::Message) -> Result<bool, String> {
         if let protocol::Message::Hello(hello) = message {
-            // The calls of one that greets again stay open.
+            // The questions of one that greets again stay open.
             if self.programs.contains_key(&id) {
                 return Ok(false);
             }
@@ -273,10 +273,14 @@ impl Kept {
             protocol::Message::Call(call) => {
                 let is_large =
                     call.arguments.as_ref().is_some_and(|text| text.get().len() > protocol::LARGEST);
-                if is_large || open >= door::CONNECTIONS {
+                // Other calls are answered at once.
+                let may_wait = !matches!(call.role, Some(Role::Tool | Role::Plan | Role::Note));
+                if is_large || may_wait && open >= door::CONNECTIONS {
                     return Err("it sends calls that its socket would not take".to_owned());
                 }
-                program.calls.insert(call.call);
+                if may_wait {
+                    program.calls.insert(call.call);
+                }
                 let has_own = !matches!(call.role, Some(Role::Permission | Role::Note | Role::Check));
                 if call.session.is_some() || has_own {
                     let thread = program.thread(call.session.as_deref(), call.subagent.as_deref());
