@@ -48,13 +48,7 @@ off and on."
   :type '(repeat directory)
   :package-version '(todo-write . "0.3.0"))
 
-(defvar todo-write-socket--roles
-  `(("check" . ,(lambda (program message)
-                  (when (eq (plist-get message :type) 'call)
-                    (todo-write-socket-answer
-                     program message t
-                     (format "Emacs %s, process %d, answers with todo-write %s."
-                             emacs-version (emacs-pid) todo-write-version))))))
+(defvar todo-write-socket--roles nil
   "Alist of the roles of programs, strings, and functions.
 A function is called with a program of that role and a message, a plist
 as from `todo-write-dyn--feed'.  Its `:type' is `hello' when the

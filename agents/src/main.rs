@@ -11,12 +11,10 @@ mod setup;
 mod signal;
 
 use std::process::exit;
-use std::time::Instant;
 
-use todo_write::wire::socket::{Call, Role};
+use todo_write::wire::socket::Role;
 
 use hooks::{note, permission};
-use mcp::calls::LIMIT;
 use mcp::emacs::Emacs;
 use mcp::server;
 use signal::on_signal;
@@ -29,13 +27,12 @@ const USAGE: &str = concat!(
     "todo-write-mcp version ",
     env!("CARGO_PKG_VERSION"),
     "; an MCP server with the tool todo_write. A running Emacs keeps the list.
-Usage: todo-write-mcp [permission|note] [--check] [--socket FILE]
+Usage: todo-write-mcp [permission|note] [--socket FILE]
        todo-write-mcp serve
        todo-write-mcp setup AGENT
 
 The socket of Emacs is by default todo-write/socket in /run/user/UID, else in
 /tmp/todo-write-UID; M-x todo-write-agents-mode opens it.
---check tests whether Emacs answers.
 With permission or note, it is a hook of Claude Code: the user may answer its dialogs in Emacs,
 or the agent hears what the user did there.
 serve is what an Emacs runs here: this one (--child), or, by M-x todo-write-connect, one on another machine.
@@ -44,7 +41,7 @@ setup gives an agent the tool; setup --help tells more.
 );
 
 fn main() {
-    let (mut door, mut check) = (None, false);
+    let mut door = None;
     let mut arguments = std::env::args_os().skip(1).peekable();
     if arguments.next_if(|argument| argument == "serve").is_some() {
         exit(serve::run(arguments.next().is_some_and(|argument| argument == "--child")))
@@ -55,7 +52,6 @@ fn main() {
     let hook = arguments.next_if(|argument| ["permission", "note"].iter().any(|name| argument == name));
     while let Some(argument) = arguments.next() {
         match argument.to_str() {
-            Some("--check") => check = true,
             Some("--socket") => match arguments.next() {
                 Some(file) => door = Some(file.into()),
                 None => refuse("--socket FILE lacks its value"),
@@ -69,11 +65,6 @@ fn main() {
         Some(hook) => {
             on_signal(|| exit(0));
             if hook == "permission" { permission::run(door) } else { note::run(door) }
-        }
-        None if check => {
-            let answer = Emacs::new(door, Role::Check).ask(Call::default(), Instant::now() + LIMIT);
-            println!("{}", answer.text);
-            exit((!answer.ok).into());
         }
         None => server::run(Emacs::new(door, Role::Tool)),
     }

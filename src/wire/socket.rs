@@ -58,8 +58,6 @@ pub enum Role {
     Note,
     /// It lives in the agent, whose sessions it reports: its calls are lists of the agent's own plan tool.
     Plan,
-    /// Its calls ask who is here.
-    Check,
     /// One that this version does not know.
     #[serde(other)]
     Unknown,

@@ -17,7 +17,7 @@ use super::session::{Agent, CLAUDE, Subagent, claude_folder, subagent};
 use super::transport::{send, success};
 
 /// Time limit of a call from its arrival, including all waiting.
-pub const LIMIT: Duration = Duration::from_secs(5);
+const LIMIT: Duration = Duration::from_secs(5);
 const BYE_LIMIT: Duration = Duration::from_millis(1500);
 /// Time between polls of the agent's process, and between attempts to reconnect.
 const PAUSE: Duration = Duration::from_millis(500);

@@ -664,7 +664,7 @@ fn a_daemon_that_says_anything_harms_nobody_else() {
         garden.received("a greeting", |one| one["method"] == "initialize");
         // The door serves others meanwhile.
         let mut program = Program::connect(&garden.home.path().join("run/door"));
-        program.send(&hello(&["check"]));
+        program.send(&hello(&["tool"]));
         garden.event(what, |event| match event {
             Event::Message(_, Message::Hello(hello)) if hello.id == "p" => Some(()),
             _ => None,

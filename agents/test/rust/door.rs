@@ -126,7 +126,7 @@ impl Opened {
     fn wait_for_room(&self) {
         wait("room", || {
             let mut program = self.connect();
-            let is_sent = program.write(format!("{}\n", hello(&["check"])).as_bytes()).is_ok();
+            let is_sent = program.write(format!("{}\n", hello(&["tool"])).as_bytes()).is_ok();
             while self.take().is_some() {}
             is_sent.then(|| program.receive())?.filter(|message| message["type"] == "welcome")
         });
@@ -543,7 +543,7 @@ fn a_program_of_several_roles_names_that_of_each_call() {
         _ => None,
     });
     assert_eq!(role, Some(Role::Note));
-    for call in [json!({"type": "call", "call": 1}), json!({"type": "call", "call": 1, "role": "check"})] {
+    for call in [json!({"type": "call", "call": 1}), json!({"type": "call", "call": 1, "role": "plan"})] {
         let mut program = opened.connect();
         program.send(&hello(&["tool", "note"]));
         program.receive().unwrap();
@@ -762,7 +762,7 @@ fn a_thousand_connections_are_bounded_and_those_that_left_make_room() {
     let mut refused = 0;
     for _ in 0..400 {
         let mut program = opened.connect();
-        if program.write(format!("{}\n", hello(&["check"])).as_bytes()).is_err() {
+        if program.write(format!("{}\n", hello(&["tool"])).as_bytes()).is_err() {
             refused += 1;
             continue;
         }

@@ -114,8 +114,9 @@ An Emacs that closed the connection is no error."
 (defun fuzz-socket-cases--settle ()
   "Wait until Emacs answers a new connection, after what it read before."
   (let ((process (fuzz-socket-cases--connect t)) (end (+ (float-time) 60)))
-    (fuzz-socket-cases--send process '(:type "hello" :protocol 2 :roles ["check"] :id "settle"))
-    (fuzz-socket-cases--send process '(:type "call" :call 1))
+    ;; The question of a hook would not reach Emacs.
+    (fuzz-socket-cases--send process '(:type "hello" :protocol 2 :roles ["plan" "note"] :id "settle"))
+    (fuzz-socket-cases--send process '(:type "call" :call 1 :role "note" :session "settle"))
     (while (and (< (or (process-get process 'answers) 0) 2)
                 (process-live-p process) (< (float-time) end))
       (accept-process-output nil 0.02))))
@@ -187,7 +188,7 @@ An Emacs that closed the connection is no error."
   "Connect again and again, with large fields."
   (dotimes (_ (fuzz-socket-cases--count 220))
     (fuzz-socket-cases--hello
-     (fuzz-socket-cases--one-of "tool" "permission" "note" "check" "x")
+     (fuzz-socket-cases--one-of "tool" "plan" "permission" "note" "x")
      :client (fuzz-socket-cases--text 100000) :project (concat "/" (fuzz-socket-cases--text 100000))
      :clientVersion (fuzz-socket-cases--text 1000) :pidDomain (fuzz-socket-cases--text 10000)
      :process (fuzz-socket-cases--one-of 0 1 4294967295 (random 100000)))
@@ -257,7 +258,7 @@ An Emacs that closed the connection is no error."
 
 (defun fuzz-socket-cases-repeats ()
   "Repeat calls and other messages on one connection of any role."
-  (let* ((role (fuzz-socket-cases--one-of "tool" "permission" "note" "check"))
+  (let* ((role (fuzz-socket-cases--one-of "tool" "plan" "permission" "note"))
          (process (fuzz-socket-cases--hello role))
          (arguments (list :event (fuzz-socket-cases--one-of "PostToolUse" "Stop")
                           :tool_name "Bash"
@@ -299,7 +300,7 @@ An Emacs that closed the connection is no error."
 
 (defun fuzz-socket-cases--messages ()
   "Return the lines of a hello and of a message that may follow it, as bytes."
-  (let ((role (fuzz-socket-cases--one-of "tool" "permission" "note" "check")))
+  (let ((role (fuzz-socket-cases--one-of "tool" "plan" "permission" "note")))
     (mapcar
      (lambda (message) (encode-coding-string (json-serialize message) 'utf-8))
      (list
