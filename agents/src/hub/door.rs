@@ -40,7 +40,7 @@ impl Door {
     }
 
     /// Who programs reach.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> Option<State> {
         self.0.lock().state.clone()
     }
 

@@ -48,7 +48,7 @@ fn try_to_open(peers: &Peers, entered: Entered) -> Option<UnixListener> {
     match entered {
         Entered::Open(listener, held) => {
             let mut inner = peers.lock();
-            if inner.is_closed {
+            if inner.is_closed() {
                 return None;
             }
             inner.held = Some(held);
@@ -67,7 +67,7 @@ fn try_to_open(peers: &Peers, entered: Entered) -> Option<UnixListener> {
 fn accept(peers: &Arc<Peers>, listener: &UnixListener) {
     for stream in listener.incoming() {
         match stream {
-            _ if peers.lock().is_closed => return,
+            _ if peers.lock().is_closed() => return,
             Ok(stream) => drop(connection::begin(peers, stream)),
             Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
             Err(_) => drop(peers.wait(PAUSE)),

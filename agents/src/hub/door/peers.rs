@@ -80,11 +80,11 @@ pub(super) struct Inner {
     pub(super) all: BTreeMap<ConnectionId, Peer>,
     /// The sessions whose agents are to be told something.
     pub(super) untold: BTreeSet<String>,
-    pub(super) state: State,
+    /// Who programs reach; `None` once the door is closed.
+    pub(super) state: Option<State>,
     /// The socket, if this process has it.
     pub(super) held: Option<Held>,
     is_said_outdated: bool,
-    pub(super) is_closed: bool,
 }
 
 impl std::fmt::Debug for Peers {
@@ -98,10 +98,9 @@ impl Peers {
         let inner = Inner {
             all: BTreeMap::new(),
             untold: BTreeSet::new(),
-            state: State::Client(None),
+            state: Some(State::Client(None)),
             held: None,
             is_said_outdated: false,
-            is_closed: false,
         };
         let first = LAST.load(Ordering::Relaxed) + 1;
         Peers { inner: inner.into(), first, closed: Condvar::new(), out, finder, settings }
@@ -117,31 +116,30 @@ impl Peers {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets the state, of which the owner hears.
+    /// Sets the state, of which the owner hears, unless the door is closed.
     pub(super) fn set_state(&self, state: State) {
-        let old = std::mem::replace(&mut self.lock().state, state.clone());
-        if old != state {
-            (self.out)(Event::State(state));
-        }
+        let mut inner = self.lock();
+        let Some(old) = inner.state.as_mut().filter(|old| **old != state) else { return };
+        old.clone_from(&state);
+        drop(inner);
+        (self.out)(Event::State(state));
     }
 
     /// Whether programs reach the door.
     pub(in crate::hub) fn is_open(&self) -> bool {
-        let inner = self.lock();
-        inner.state == State::Open && !inner.is_closed
+        self.lock().state == Some(State::Open)
     }
 
     /// Waits for some time; returns false if the door is closed.
     pub(in crate::hub) fn wait(&self, time: Duration) -> bool {
-        let is_open = |inner: &mut Inner| !inner.is_closed;
-        let waited = self.closed.wait_timeout_while(self.lock(), time, is_open);
-        !waited.unwrap_or_else(PoisonError::into_inner).0.is_closed
+        let waited = self.closed.wait_timeout_while(self.lock(), time, |inner| !inner.is_closed());
+        !waited.unwrap_or_else(PoisonError::into_inner).0.is_closed()
     }
 
     /// Closes the door, and all its connections.
     pub(super) fn close(&self) {
         let mut inner = self.lock();
-        inner.is_closed = true;
+        inner.state = None;
         let left = (std::mem::take(&mut inner.all), inner.held.take());
         drop(inner);
         drop(left);
@@ -154,7 +152,7 @@ impl Peers {
     /// Adds a connection; `None` if there is no room.
     pub(super) fn begin(&self, send: SendReply) -> Option<ConnectionId> {
         let mut inner = self.lock();
-        if inner.is_closed || inner.all.len() >= CONNECTIONS {
+        if inner.is_closed() || inner.all.len() >= CONNECTIONS {
             return None;
         }
         let id = LAST.fetch_add(1, Ordering::Relaxed) + 1;
@@ -259,6 +257,10 @@ impl Peers {
 }
 
 impl Inner {
+    pub(super) fn is_closed(&self) -> bool {
+        self.state.is_none()
+    }
+
     /// Completes a call, and answers one of which the owner need not hear; returns whether it did.
     fn answer_at_once(&mut self, id: ConnectionId, call: &mut Call) -> Result<bool, String> {
         let open: usize = self.all.values().map(|peer| peer.questions.len()).sum();
