@@ -86,7 +86,7 @@ fn admit(file: &Path, id: &str, name: &str) -> Result<File, String> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
     let mut lock = options.open(file).map_err(said)?;
-    let gate = options.open(file.with_extension("gate")).map_err(said)?;
+    let gate = options.open(door::beside(file, "gate")).map_err(said)?;
     let end = Instant::now() + PATIENCE;
     loop {
         gate.lock().map_err(said)?;

@@ -17,7 +17,7 @@ use todo_write::wire::socket::{Answer, Reply, Role, Tell};
 pub(super) use peers::{Asked, Peers};
 pub(crate) use peers::{CONNECTIONS, QUESTIONS, QUESTIONS_OF_ONE};
 pub use peers::{ConnectionId, Event, Finder, Out, Settings, State};
-pub use place::{connection as connect, is_private_folder, is_private_socket, make_private, usual};
+pub use place::{beside, connection as connect, is_private_folder, is_private_socket, make_private, usual};
 
 /// A socket for programs. Dropping it closes all connections.
 #[derive(Debug)]

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::shell;
+use todo_write_mcp::hub::door::beside;
 
 /// The program in the folder of Claude Code's plugin.
 pub const PROGRAM: &str = "todo-write/todo-write-mcp";
@@ -106,7 +107,7 @@ impl Files {
 
 /// Makes BYTES the contents of FILE, which an agent may run meanwhile, in one step.
 fn write(file: &Path, bytes: &[u8], permissions: Option<Permissions>) -> Result<(), String> {
-    let new = PathBuf::from(format!("{}.{}.new", file.display(), std::process::id()));
+    let new = beside(file, &format!("{}.new", std::process::id()));
     let write = || {
         fs::create_dir_all(file.parent().unwrap_or(Path::new("/")))?;
         let mut output = OpenOptions::new().write(true).create_new(true).open(&new)?;

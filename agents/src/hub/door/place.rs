@@ -27,6 +27,14 @@ pub fn usual() -> Vec<PathBuf> {
     if is_private_folder(&run) { vec![run.join("todo-write/socket"), own] } else { vec![own] }
 }
 
+/// The file beside another one that has its name and this suffix.
+pub fn beside(file: &Path, suffix: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".");
+    name.push(suffix);
+    name.into()
+}
+
 /// What became of the wish to have a socket.
 pub(super) enum Entered {
     /// This process listens to it.
@@ -71,7 +79,7 @@ pub(super) fn enter(file: &Path, emacs: Option<u32>) -> Result<Entered, String> 
 fn take(file: &Path, emacs: Option<u32>) -> io::Result<Entered> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
-    let mut lock = options.open(file.with_extension("lock"))?;
+    let mut lock = options.open(beside(file, "lock"))?;
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
@@ -84,7 +92,7 @@ fn take(file: &Path, emacs: Option<u32>) -> io::Result<Entered> {
     lock.set_len(0)?;
     write!(lock, "{}", emacs.map_or_else(String::new, |emacs| emacs.to_string()))?;
     // It gets its name once it has its mode. An earlier process may have left one under either name.
-    let aside = file.with_extension("new");
+    let aside = beside(file, "new");
     let _ = fs::remove_file(&aside);
     let listener = UnixListener::bind(&aside)?;
     fs::set_permissions(&aside, Permissions::from_mode(0o700))?;
