@@ -60,29 +60,21 @@ It asks for VERSION of the protocol and has CAPABILITIES."
 
 (ert-deftest todo-write-mcp-e2e-a-client-keeps-its-list-in-emacs ()
   (todo-write-mcp-e2e-with-emacs emacs
-    (let ((folder (file-name-as-directory (make-temp-file "gärten 1" t)))
-          (number 0) client thread)
-      ;; Without its root, which a client on a busy machine tells too late, it is elsewhere.
-      (todo-write-test-wait
-       (lambda ()
-         (when client (todo-write-mcp-end client))
-         (cl-incf number)
-         (setq thread (format "claude:abc-%d" number)
-               client (with-environment-variables
-                          (("CLAUDE_CODE_SESSION_ID" (format "abc-%d" number)))
-                        (todo-write-mcp-client-start
-                         emacs :name "claude-code"
-                         :root (concat "file://" (url-hexify-string
-                                                  (directory-file-name folder)
-                                                  url-path-allowed-chars)))))
-         (should (equal ["todo_write"]
-                        (vconcat (mapcar (lambda (tool) (plist-get tool :name))
-                                         (plist-get (todo-write-mcp-ask client '(:method "tools/list"))
-                                                    :tools)))))
-         (should (car (todo-write-mcp-client-call
-                       client (todo-write-test-todos '("Rake" "in_progress") "Wässern"))))
-         (equal folder (todo-write-mcp-emacs-eval
-                        emacs `(plist-get (todo-write-about ,thread) :project)))))
+    (let* ((folder (file-name-as-directory (make-temp-file "gärten 1" t)))
+           (thread "claude:abc")
+           (client (with-environment-variables (("CLAUDE_CODE_SESSION_ID" "abc"))
+                     (todo-write-mcp-client-start
+                      emacs :name "claude-code"
+                      :root (concat "file://" (url-hexify-string (directory-file-name folder)
+                                                                 url-path-allowed-chars))))))
+      (should (equal ["todo_write"]
+                     (vconcat (mapcar (lambda (tool) (plist-get tool :name))
+                                      (plist-get (todo-write-mcp-ask client '(:method "tools/list"))
+                                                 :tools)))))
+      (should (car (todo-write-mcp-client-call
+                    client (todo-write-test-todos '("Rake" "in_progress") "Wässern"))))
+      (should (equal folder (todo-write-mcp-emacs-eval
+                             emacs `(plist-get (todo-write-about ,thread) :project))))
       (should (equal (todo-write-mcp-emacs-rows emacs thread)
                      '(("Rake" . "in_progress") ("Wässern" . "pending"))))
       (todo-write-mcp-emacs-eval emacs `(progn (todo-write-edit ,thread 'add "Weed") t))

@@ -19,6 +19,8 @@ use super::transport::{send, success};
 /// Time limit of a call from its arrival, including all waiting.
 const LIMIT: Duration = Duration::from_secs(5);
 const BYE_LIMIT: Duration = Duration::from_millis(1500);
+/// How long the first call waits for the client's roots.
+const ROOTS_LIMIT: Duration = Duration::from_secs(1);
 /// Time between polls of the agent's process, and between attempts to reconnect.
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -36,8 +38,6 @@ pub struct Client {
     pub name: String,
     pub version: String,
     pub has_roots: bool,
-    /// The URI of its first root, once it has told that.
-    pub root: Option<String>,
 }
 
 /// A call of the tool.
@@ -63,6 +63,8 @@ impl ToolCall {
 
 pub struct Calls {
     emacs: Emacs,
+    /// The URI of the client's first root, or that it has none.
+    roots: Receiver<Option<String>>,
     /// The folder of Claude Code and its process, if that started this program.
     claude: Option<(PathBuf, Agent)>,
     last_activity: Option<SessionActivity>,
@@ -71,8 +73,8 @@ pub struct Calls {
 }
 
 impl Calls {
-    pub fn new(emacs: Emacs) -> Self {
-        Calls { emacs, claude: None, last_activity: None, subagents: Vec::new() }
+    pub fn new(emacs: Emacs, roots: Receiver<Option<String>>) -> Self {
+        Calls { emacs, roots, claude: None, last_activity: None, subagents: Vec::new() }
     }
 
     /// Answers the calls in QUEUE until the first `None`. Between them, it reconnects whenever Emacs
@@ -130,7 +132,8 @@ impl Calls {
     /// Tells Emacs which agent this is, and where it works: in the client's first root, or in the working
     /// directory of this process.
     fn introduce(&mut self, client: &Client) {
-        let root = client.root.as_ref().and_then(|uri| percent_decoded(uri.strip_prefix("file://")?));
+        let told = client.has_roots.then(|| self.roots.recv_timeout(ROOTS_LIMIT).ok()?);
+        let root = told.flatten().and_then(|uri| percent_decoded(uri.strip_prefix("file://")?));
         let folder = || Some(std::env::current_dir().ok()?.to_str()?.to_owned());
         let hello = &mut self.emacs.hello;
         hello.project = Some(root.or_else(folder).unwrap_or_default());

@@ -47,12 +47,13 @@ pub fn run(emacs: Emacs) {
     let (calls, queue) = channel();
     let (end, ended) = channel();
     let (running, stopped) = channel::<()>();
-    let answerer = Calls::new(emacs);
+    let (roots, told) = channel();
+    let answerer = Calls::new(emacs, told);
     thread::spawn(move || {
         answerer.run(&queue);
         drop(running);
     });
-    let (signalled, mut server) = (end.clone(), Server::new(calls.clone()));
+    let (signalled, mut server) = (end.clone(), Server::new(calls.clone(), roots));
     on_signal(move || _ = signalled.send(()));
     thread::spawn(move || {
         let mut lines = Lines::new(io::stdin(), LONGEST_LINE);
@@ -75,11 +76,12 @@ struct Server {
     /// The ids of calls, each with the flag that cancels it. An answered call has none.
     open: Vec<(Value, Weak<AtomicBool>)>,
     calls: Sender<Option<ToolCall>>,
+    roots: Sender<Option<String>>,
 }
 
 impl Server {
-    fn new(calls: Sender<Option<ToolCall>>) -> Self {
-        Server { client: None, open: Vec::new(), calls }
+    fn new(calls: Sender<Option<ToolCall>>, roots: Sender<Option<String>>) -> Self {
+        Server { client: None, open: Vec::new(), calls, roots }
     }
 
     /// Takes a line of the client; returns what to send to it now, if anything.
@@ -94,8 +96,8 @@ impl Server {
                 return self.client.as_ref().filter(|client| client.has_roots).map(|_| roots());
             }
             Ok(Message::Response { id, result }) if id == ROOTS => {
-                let root = result["roots"][0]["uri"].as_str().map(str::to_owned);
-                self.client.iter_mut().for_each(|client| client.root.clone_from(&root));
+                // At the end, nothing takes it.
+                let _ = self.roots.send(result["roots"][0]["uri"].as_str().map(str::to_owned));
             }
             Ok(_) => {}
             Err(answer) => return answer,
@@ -125,7 +127,6 @@ impl Server {
             name: client["name"].as_str()?.to_owned(),
             version: client["version"].as_str()?.to_owned(),
             has_roots: !capabilities["roots"].is_null(),
-            root: None,
         });
         Some(json!({
             "protocolVersion": VERSIONS.iter().find(|version| **version == asked).unwrap_or(&VERSIONS[0]),
@@ -191,7 +192,7 @@ mod tests {
 
     fn early() -> Served {
         let (calls, queue) = channel();
-        (Server::new(calls), queue)
+        (Server::new(calls, channel().0), queue)
     }
 
     fn initialized() -> Served {
@@ -285,14 +286,15 @@ mod tests {
     fn the_first_root_is_taken_from_the_answer_to_its_request() {
         let roots = json!([{"uri": "file:///a"}, {"uri": "file:///b"}]);
         for (id, roots, expected) in
-            [(ROOTS, &roots, Some("file:///a")), (ROOTS, &json!([]), None), ("x", &roots, None)]
+            [(ROOTS, &roots, Some(Some("file:///a"))), (ROOTS, &json!([]), Some(None)), ("x", &roots, None)]
         {
-            let mut server = initialized().0;
+            let (sender, told) = channel();
+            let mut server = Server { roots: sender, ..initialized().0 };
             let asked = server.take(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).unwrap();
             assert_eq!((&asked["method"], &asked["id"]), (&json!("roots/list"), &json!(ROOTS)));
             let line = json!({"jsonrpc": "2.0", "id": id, "result": {"roots": roots}});
             assert_eq!(server.take(line.to_string().as_bytes()), None);
-            assert_eq!(server.client.unwrap().root.as_deref(), expected);
+            assert_eq!(told.try_recv().ok().as_ref().map(Option::as_deref), expected);
         }
     }
 }
