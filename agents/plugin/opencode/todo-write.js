@@ -241,7 +241,7 @@ class Reporter {
   async #session(id) {
     if (!this.#sessions.has(id)) {
       this.#know({ id });
-      this.#sessions.get(id).known = this.#look(id);
+      this.#sessions.get(id).known = this.#look(id).catch(() => {});
     }
     await this.#sessions.get(id).known;
     return this.#sessions.get(id) ?? { id, open: 0 };
@@ -250,7 +250,10 @@ class Reporter {
   async #look(id) {
     const found = this.#client.session.get({ path: { id } }).catch(() => undefined);
     const answer = await Promise.race([found, new Promise((done) => later(PATIENCE, done))]);
-    if (answer?.data?.id === id) this.#know(answer.data);
+    if (answer?.data?.id !== id) return;
+    // An event may have told a later title.
+    const title = this.#sessions.get(id)?.title ?? answer.data.title;
+    this.#know({ ...answer.data, title });
   }
 
   #know({ id, parentID, title }) {
