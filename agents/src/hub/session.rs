@@ -228,7 +228,7 @@ impl Session {
             ..Piece::default()
         };
         let mut left = pieces.into_iter().peekable();
-        while let Some((events, _)) = left.next() {
+        while let Some(events) = left.next() {
             let piece = Piece {
                 events,
                 is_last: left.peek().is_none() && !is_partial,
@@ -249,29 +249,29 @@ impl Session {
     }
 }
 
-/// Cuts events into pieces that end with a line of the transcript, with their sizes: the journal's position tells
-/// lines, so that one that is recorded in part would lose its rest. An event that fits into no piece with its line
-/// is left out; the last value tells whether there is any.
-fn pieces(events: Vec<Event>) -> (Vec<(Vec<Event>, usize)>, bool) {
-    let mut pieces = vec![(Vec::new(), 0)];
+/// Cuts events into pieces that end with a line of the transcript: the journal's position tells lines, so that one
+/// that is recorded in part would lose its rest. An event that fits into no piece with its line is left out; the last
+/// value tells whether there is any.
+fn pieces(events: Vec<Event>) -> (Vec<Vec<Event>>, bool) {
+    let (mut pieces, mut piece, mut sum) = (Vec::new(), Vec::new(), 0);
     let mut left_out = None;
     for event in events {
         let bytes = size(&event) + 1;
-        let Some((piece, sum)) = pieces.last_mut() else { break };
         let last = left_out.as_ref().filter(|out| event.is_of_line_of(out)).or(piece.last());
         let is_same_line = last.is_some_and(|last| event.is_of_line_of(last));
-        let is_full = piece.len() >= EVENTS || *sum + bytes > BYTES;
+        let is_full = piece.len() >= EVENTS || sum + bytes > BYTES;
         if is_full && !is_same_line && !piece.is_empty() {
-            pieces.push((Vec::new(), 0));
+            pieces.push(std::mem::take(&mut piece));
+            sum = 0;
         }
-        let Some((piece, sum)) = pieces.last_mut() else { break };
-        if *sum + bytes > MOST {
+        if sum + bytes > MOST {
             left_out = Some(event);
         } else {
-            *sum += bytes;
+            sum += bytes;
             piece.push(event);
         }
     }
+    pieces.push(piece);
     (pieces, left_out.is_some())
 }
 
@@ -305,8 +305,8 @@ mod tests {
     fn a_piece_ends_with_a_line_and_fits_into_one_of_the_wire() {
         let check = |events: &[(u64, usize)], lengths: &[usize], is_left_out| {
             let (pieces, left_out) = pieces(events.iter().map(|(end, bytes)| event(*end, *bytes)).collect());
-            assert!(pieces.iter().all(|(events, bytes)| size(events) <= bytes + 2 && *bytes <= MOST));
-            assert_eq!(pieces.iter().map(|(events, _)| events.len()).collect::<Vec<_>>(), lengths);
+            assert!(pieces.iter().all(|events| size(events) <= MOST + 2));
+            assert_eq!(pieces.iter().map(Vec::len).collect::<Vec<_>>(), lengths);
             assert_eq!(left_out, is_left_out);
         };
         check(&[], &[0], false);
