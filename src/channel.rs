@@ -3,7 +3,7 @@
 //! The program rings on its standard output when there is something to read. Its socket is the only queue: what
 //! Emacs does not read makes the program wait. Commands that the socket does not take at once are kept.
 
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 // Emacs has no sockets in the file system of other systems; this keeps the types whole.
 #[cfg(not(unix))]
 use std::net::TcpStream as UnixStream;
@@ -14,6 +14,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::wire::program::{Command, LARGEST};
+use crate::wire::socket::read_more;
 
 /// The number of bytes that are read at once.
 const PIECE: usize = 64 * 1024;
@@ -126,21 +127,13 @@ impl Channel {
     /// Reads a piece; returns whether anything came.
     fn fill(&mut self) -> bool {
         let Some(stream) = &mut self.stream else { return false };
-        let length = self.input.len();
-        self.input.resize(length + PIECE, 0);
-        let read = loop {
-            match stream.read(&mut self.input[length..]) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                other => break other,
-            }
-        };
-        let count = read.as_ref().map_or(0, |count| *count);
-        self.input.truncate(length + count);
-        self.read += count as u64;
-        match read {
+        match read_more(stream, &mut self.input, PIECE) {
             Ok(0) => self.is_ended = true,
             Err(error) => self.is_ended |= error.kind() != ErrorKind::WouldBlock,
-            Ok(_) => return true,
+            Ok(count) => {
+                self.read += count as u64;
+                return true;
+            }
         }
         false
     }

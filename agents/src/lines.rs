@@ -1,7 +1,7 @@
 //! The lines that a peer says, and those that it is told. This is the only place where the bytes of a stream become
 //! lines.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use serde::Serialize;
 
 use crate::bounds::IN_FLIGHT;
+use todo_write::wire::socket::read_more;
 
 /// The number of bytes of a stream that are read at once.
 const CHUNK: usize = 64 * 1024;
@@ -72,16 +73,7 @@ impl Framer {
     /// # Errors
     /// An error of the stream.
     pub(crate) fn read(&mut self, from: &mut impl Read, chunk: usize) -> io::Result<usize> {
-        let length = self.bytes.len();
-        self.bytes.resize(length + chunk, 0);
-        let read = loop {
-            match from.read(&mut self.bytes[length..]) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                other => break other,
-            }
-        };
-        self.bytes.truncate(length + read.as_ref().map_or(0, |count| *count));
-        read
+        read_more(from, &mut self.bytes, chunk)
     }
 
     /// The last bytes that were read, at most so many.
@@ -121,7 +113,7 @@ impl<R: Read> Lines<R> {
     /// Waits for the next line; `None` at the end of the stream.
     ///
     /// # Errors
-    /// An error of the stream. After [`ErrorKind::WouldBlock`] and [`ErrorKind::TimedOut`], the next call goes on.
+    /// An error of the stream. After [`io::ErrorKind::WouldBlock`] and [`io::ErrorKind::TimedOut`], the next call goes on.
     pub fn next_line(&mut self) -> io::Result<Option<Line>> {
         loop {
             if let Some(line) = self.framer.next_line() {
@@ -209,7 +201,7 @@ mod tests {
                 return Ok(0);
             }
             match self.0.remove(0) {
-                b"" => Err(ErrorKind::WouldBlock.into()),
+                b"" => Err(io::ErrorKind::WouldBlock.into()),
                 piece => {
                     to[..piece.len()].copy_from_slice(piece);
                     Ok(piece.len())

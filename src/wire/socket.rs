@@ -15,6 +15,7 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::io::{self, ErrorKind, Read};
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::value::RawValue;
@@ -297,6 +298,23 @@ impl<'de> Deserialize<'de> for Message {
         let line = Box::<RawValue>::deserialize(deserializer)?;
         Message::parse(line.get()).map_err(de::Error::custom)
     }
+}
+
+/// Reads at most `most` further bytes into a buffer; returns their number, 0 at the end of the stream.
+///
+/// # Errors
+/// An error of the stream.
+pub fn read_more(from: &mut impl Read, buffer: &mut Vec<u8>, most: usize) -> io::Result<usize> {
+    let length = buffer.len();
+    buffer.resize(length + most, 0);
+    let read = loop {
+        match from.read(&mut buffer[length..]) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            other => break other,
+        }
+    };
+    buffer.truncate(length + read.as_ref().map_or(0, |count| *count));
+    read
 }
 
 /// A message as a line.
