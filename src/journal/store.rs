@@ -86,7 +86,7 @@ pub struct Changed {
 }
 
 impl Changed {
-    /// Whether anybody needs to hear of it.
+    /// Whether it is to be told.
     pub fn is_news(&self) -> bool {
         self.is_changed || self.is_transition || !self.warnings.is_empty()
     }

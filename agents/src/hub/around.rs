@@ -51,7 +51,7 @@ impl Around {
     }
 
     /// The same without what is known of files.
-    pub(super) fn anew(self) -> Around {
+    pub(super) fn restart(self) -> Around {
         Around::new(self.root, self.common, self.settings, self.watches.changes, self.pulse)
     }
 

@@ -49,8 +49,8 @@ pub(super) fn run(around: Around, home: Option<Home>, orders: &Receiver<Order>) 
         }
         // Nothing stays of what the panic left half done.
         let Root { around, sessions, .. } = root;
-        let (sessions, home) = (sessions.into_values().map(Session::anew).collect(), around.home.clone());
-        root = Root::new(around.anew(), home, sessions);
+        let (sessions, home) = (sessions.into_values().map(Session::restart).collect(), around.home.clone());
+        root = Root::new(around.restart(), home, sessions);
     }
     root.around.common.queue.push(Message::Broken(root.around.root.clone()));
     root.sessions.into_keys().for_each(|id| root.around.common.queue.push(Message::Failed(id)));

@@ -86,7 +86,7 @@ impl Session {
     }
 
     /// The same as if nothing of it was read.
-    pub(super) fn anew(self) -> (SessionId, Session) {
+    pub(super) fn restart(self) -> (SessionId, Session) {
         (self.id, Session::new(self.id, self.path, self.is_wanted))
     }
 

@@ -36,7 +36,7 @@ enum Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        // The queue of a socket is full, or nobody reads it.
+        // The queue of a socket is full, or Emacs does not read it.
         if error.kind() == ErrorKind::WouldBlock { Failure::Silent } else { Failure::Absent }
     }
 }
