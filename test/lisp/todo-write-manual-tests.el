@@ -465,7 +465,7 @@ The example ends by showing a buffer."
       (should (= (length types) 20))
       (dolist (type types)
         (unless (member type '("PLAN_UPDATE" "ITEM_STATUS_CHANGE"))
-          (should (equal (plist-get (todo-write-observe "types" type "x") :type) type)))))))
+          (should (equal (plist-get (todo-write-observe "types" type (list :text "x")) :type) type)))))))
 
 (ert-deftest todo-write-manual-tells-how-to-hear-of-agents ()
   (let (forms rung tab-bar-format my-waiting)
