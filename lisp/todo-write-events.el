@@ -310,9 +310,8 @@ numbers of tokens, :model and :atLeast (t if :output is a lower bound).
 
 The value is a plist :id :type :threadId :traceId :parentId :timestamp
 :title :content :metadata.  Signal `todo-write-input-error' for an
-unknown TYPE or phase, for a \"USAGE\" whose content is no plist, and for
-a value without a JSON form, such as a buffer or a string with bytes that
-are not text."
+unknown TYPE or phase, and for a value without a JSON form, such as a
+buffer or a string with bytes that are not text."
   (todo-write-events-open thread)
   (let ((inhibit-quit t))
     (prog1 (todo-write-core-call todo-write-dyn--observe thread type content metadata)

@@ -186,8 +186,6 @@ Callers must report the end of a turn even after an error; see
 Signal `todo-write-input-error' for another ACTIVITY or REASON."
   (unless (memq activity '(working waiting failed nil))
     (todo-write-core-wrong "activity" activity "working, waiting, failed or nil"))
-  (unless (or (null reason) (stringp reason))
-    (todo-write-core-wrong "reason" reason "a string or nil"))
   (todo-write-core-configure)
   (let ((inhibit-quit t))
     (todo-write-activity-publish

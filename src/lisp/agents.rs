@@ -93,8 +93,8 @@ struct ShownAgent {
 lisp! { env =>
     /// Report the ACTIVITY of THREAD's agent for its host: `working', `waiting', `failed' or nil.
     ///
-    /// REASON is a string or nil.  INFERRED non-nil means that it is a guess, or with nil that the host cannot tell.
-    /// TIME is when it began, in milliseconds since the epoch, by default now.  The value is a plist: `:thread'; `:changed', t if the state of
+    /// REASON is a string or nil.  INFERRED non-nil means that it is a guess.  TIME is when it began, in
+    /// milliseconds since the epoch, by default now.  The value is a plist: `:thread'; `:changed', t if the state of
     /// THREAD changed or its ending was replaced; `:transition', t if its agent does something else than before;
     /// `:warnings', strings for the user.
     fn set_activity(
@@ -107,14 +107,16 @@ lisp! { env =>
         let what = match activity {
             None if inferred => Turn::Unknown,
             None => Turn::Idle,
-            Some(other @ (Doing::Idle | Doing::Suspended | Doing::Unknown)) => {
-                let allowed = "working, waiting, failed or nil";
-                return Err(Error::Argument(Problem::new("activity", other.as_str(), allowed)).into());
+            Some(doing @ (Doing::Working | Doing::Waiting | Doing::Failed)) if inferred => {
+                Turn::Guess(doing, reason)
             }
-            Some(doing) if inferred => Turn::Guess(doing, reason),
             Some(Doing::Working) => Turn::Runs(reason),
             Some(Doing::Waiting) => Turn::Waits(reason),
             Some(Doing::Failed) => Turn::Failed(reason),
+            Some(other) => {
+                let problem = Problem::new("activity", other.as_str(), "working, waiting, failed or nil");
+                return Err(Error::Argument(problem).into());
+            }
         };
         tell_turn(env, &thread, what, time.unwrap_or_else(now))?
     }

@@ -325,9 +325,8 @@ impl Module {
     fn lose(&mut self, session: Option<SessionId>) -> Vec<News> {
         let changes = session.map(|id| self.stop(id)).unwrap_or_default();
         let message = session.map_or_else(|| Message::Broken(PathBuf::new()), Message::Failed);
-        let mut news = vec![News::Message(message)];
-        news.extend((!changes.is_empty()).then_some(News::Changed(changes)));
-        news
+        let changed = (!changes.is_empty()).then_some(News::Changed(changes));
+        [News::Message(message)].into_iter().chain(changed).collect()
     }
 
     /// Stops following a session, and reports that.

@@ -249,8 +249,8 @@ impl Module {
         self.report_over(&session, &format!("quiet since {}", local_time(since)))
     }
 
-    /// Reports that no line tells any more whether the agent, Codex, works, of which lines said that: no process of it
-    /// tells what it does, and its daemon keeps a question open after the terminal was killed.
+    /// Reports that no line tells any more whether the agent, Codex, works: no process of it tells what it
+    /// does, and its daemon keeps a question open after the terminal was killed.
     fn report_silence(&mut self, id: SessionId) -> Option<Changed> {
         let key = self.followed.session(id)?.key;
         let turn = &self.store.agents.facts(&key)?.turn;
