@@ -7,9 +7,9 @@
 
 ;; Each line of a plan has a property `todo-write-part', which says what it belongs to: the
 ;; id of a task, (turn . N), or `header', `footer' or `welcome'.  Within a part, an entry or
-;; a file has a property `todo-write-key'.  A place is a position relative to these, so
-;; that it survives drawing: point, the mark and the scroll position of every window stay
-;; at what they show.
+;; a file has a property `todo-write-key', and an entry has `todo-write-entry', too.  A place
+;; is a position relative to these, so that it survives drawing: point, the mark and the
+;; scroll position of every window stay at what they show.
 ;;
 ;; A window follows the task in progress until the user moves point or scrolls in it, and
 ;; again after `.'.  What is drawn, and when, is decided in todo-write-view-draw.el.
@@ -44,36 +44,39 @@ or the file KEY, if POSITION is in one.  PART is `end' after the last line."
   (let* ((last (= position (point-max)))
          (part (get-text-property (max (point-min) (if last (1- position) position))
                                   'todo-write-part))
-         (key (get-text-property position 'todo-write-key)))
+         (key (get-text-property position 'todo-write-key))
+         (start (and key (todo-write-place-entry part key)))
+         ;; A task of a turn that is open twice has its files twice.
+         (key (and start (< position (todo-write-place--end start 'todo-write-key)) key)))
     (cond
      ((null part) nil)
      ((and last (not (eq part 'welcome)))
       '(end (0 . 0)))
      (t
       (list part (todo-write-place--offset (todo-write-place-find 'todo-write-part part) position)
-            key (and key
-                     (todo-write-place--offset (todo-write-place-entry part key) position)))))))
+            key (and key (todo-write-place--offset start position)))))))
 
 (defun todo-write-place-entry (part key)
   "Return the position of the entry or the file KEY of PART, or nil."
   (when-let* ((start (todo-write-place-find 'todo-write-part part)))
-    (todo-write-place-find 'todo-write-key key start (todo-write-place--part-end start))))
+    (todo-write-place-find 'todo-write-key key start
+                           (todo-write-place--end start 'todo-write-part))))
 
 (defun todo-write-place-entries (windows)
   "Return the entries at point and at the start of WINDOWS, as (PART . KEY)."
   (cl-loop for window in windows
            nconc (cl-loop for position in (list (window-start window) (window-point window))
                           for key = (get-text-property position 'todo-write-key)
-                          when key
+                          when (get-text-property position 'todo-write-entry)
                           collect (cons (get-text-property position 'todo-write-part) key))))
 
-(defun todo-write-place--part-end (start)
-  "Return the end of the part that begins at START."
-  (let ((part (get-text-property start 'todo-write-part))
+(defun todo-write-place--end (start property)
+  "Return the end of the text from START on whose PROPERTY has the same value."
+  (let ((value (get-text-property start property))
         (end start))
     ;; Lines that stayed and new ones may have different strings as their id.
-    (while (and (< end (point-max)) (equal part (get-text-property end 'todo-write-part)))
-      (setq end (next-single-property-change end 'todo-write-part nil (point-max))))
+    (while (and (< end (point-max)) (equal value (get-text-property end property)))
+      (setq end (next-single-property-change end property nil (point-max))))
     end))
 
 (defun todo-write-place--offset (start position)
@@ -85,19 +88,25 @@ or the file KEY, if POSITION is in one.  PART is `end' after the last line."
 
 (defun todo-write-place-position (place)
   "Return the position of PLACE, or nil if what it was in is gone.
-A marker there is then at what followed."
+A marker there is then at what followed.  If only its line is gone, that
+is the beginning of the last line of its entry or part."
   (pcase-let ((`(,part ,offset ,key ,key-offset) place))
-    (if-let* ((start (if (eq part 'end) (point-max)
-                       (todo-write-place-find 'todo-write-part part))))
-        (let ((at (and key (todo-write-place-entry part key))))
-          (pcase-let ((`(,lines . ,characters) (if at key-offset offset)))
-            (save-excursion
-              (goto-char (or at start))
-              (forward-line lines)
-              (min (+ (point) characters) (line-end-position)
-                   (if (eq part 'end) start (1- (todo-write-place--part-end start)))))))
-      ;; Point must not stay below the first tasks.
-      (and (eq part 'welcome) (point-min)))))
+    (if-let* ((start (todo-write-place-find 'todo-write-part part)))
+        (pcase-let* ((at (and key (todo-write-place-entry part key)))
+                     (end (if at (todo-write-place--end at 'todo-write-key)
+                            (todo-write-place--end start 'todo-write-part)))
+                     (`(,lines . ,characters) (if at key-offset offset)))
+          (save-excursion
+            (goto-char (or at start))
+            (forward-line lines)
+            (if (< (point) end)
+                (min (+ (point) characters) (line-end-position))
+              (goto-char (1- end))
+              (line-beginning-position))))
+      (pcase part
+        ('end (point-max))
+        ;; Point must not stay below the first tasks.
+        ('welcome (point-min))))))
 
 ;;; Following
 
