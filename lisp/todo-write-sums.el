@@ -164,7 +164,7 @@ KEY is what opens all of them."
                              "")))
                          'todo-write-file "RET, mouse-1: visit the file; =: show its changes"
                          'todo-write-file (plist-get file :path)
-                         'todo-write-key (plist-get file :path))
+                         'todo-write-key (cons (cdr key) (plist-get file :path)))
                         "\n"))
     (when rest
       (insert (todo-write-row-button
