@@ -362,8 +362,13 @@ CUT non-nil means that the heading of a turn shows its line in part."
          ;; The turn that runs is drawn with each event, and may have a thousand.
          (newest (and (consp id) (not earlier) (* 4 todo-write-story-limit)))
          (entries (todo-write-story-entries thread id newest))
+         (prompt (and (consp id) (todo-write-story-prompt thread (cdr id))))
          (read (cl-loop for (part . key) in todo-write-story-read
-                        when (equal part id) collect key))
+                        when (and (equal part id)
+                                  ;; It stands above the entries, however many are shown.
+                                  (not (and prompt
+                                            (equal key (todo-write-story-entry-key prompt)))))
+                        collect key))
          (is-read (lambda (entry) (member (todo-write-story-entry-key entry) read)))
          (entries (if (and read newest (not (seq-some is-read entries)))
                       (todo-write-story-entries thread id)
@@ -378,13 +383,13 @@ CUT non-nil means that the heading of a turn shows its line in part."
                            (max (round (* room 0.55)) (- room 64))
                          room)))
          day)
-    (when-let* ((entry (and (consp id) (todo-write-story-prompt thread (cdr id))))
-                (content (plist-get (todo-write-story-entry-call entry) :content))
+    (when-let* ((content (and prompt
+                              (plist-get (todo-write-story-entry-call prompt) :content)))
                 ;; The heading shows one line.
                 ((or cut (string-search
                           "\n" (todo-write-text-trim (todo-write-story-text content nil))))))
-      (todo-write-story--insert-entries thread (list entry) width width
-                                        (todo-write-story--date entry)))
+      (todo-write-story--insert-entries thread (list prompt) width width
+                                        (todo-write-story--date prompt)))
     (setq day (todo-write-sums-insert thread id width))
     (when (> hidden 0)
       (insert (todo-write-row-button (propertize (if newest "     Earlier"
