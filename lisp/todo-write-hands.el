@@ -80,10 +80,14 @@ For `todo-write-events-functions'."
 
 (defun todo-write-hands--look-at (thread)
   "Say which files that you edit the agent of THREAD changed since the last time."
-  ;; What is older is no news, as while an old session is read.
-  (let ((seen (gethash thread todo-write-hands--seen (- (todo-write-core-now) 60000))))
-    (seq-doseq (call (todo-write-observations thread :type "TOOL_EXECUTION" :limit 20))
-      (when (> (plist-get call :timestamp) seen)
+  (let* (;; What is older is no news, as while an old session is read.
+         (seen (gethash thread todo-write-hands--seen (- (todo-write-core-now) 60000)))
+         (new-p (lambda (call) (> (plist-get call :timestamp) seen)))
+         (newest (lambda (count)
+                   (todo-write-observations thread :type "TOOL_EXECUTION" :limit count))))
+    ;; Most changes are none of a call.
+    (seq-doseq (call (and (seq-some new-p (funcall newest 1)) (funcall newest 20)))
+      (when (funcall new-p call)
         (puthash thread (plist-get call :timestamp) todo-write-hands--seen)
         (seq-doseq (file (plist-get (plist-get call :metadata) :files))
           (when-let* ((path (plist-get file :path))
