@@ -10,7 +10,6 @@
 ;;; Code:
 
 (require 'todo-write)
-(require 'todo-write-row)
 (require 'todo-write-text)
 
 (cl-defstruct (todo-write-turns-event (:constructor todo-write-turns--make-event) (:copier nil))
@@ -94,10 +93,10 @@ non-nil means only those of the newest so many tasks and lists."
              (revisions (and lists (todo-write-revisions thread)))
              (replaced
               (cl-loop for list in lists
-                       ;; Their numbers have no gaps.
-                       for revision = (nth (- (1+ (cdr list))
-                                              (plist-get (car revisions) :revision))
-                                           revisions)
+                       for number = (1+ (cdr list))
+                       for revision = (seq-find (lambda (revision)
+                                                  (= number (plist-get revision :revision)))
+                                                revisions)
                        when (and revision (within-p revision))
                        collect (cons revision list))))
         (pcase-dolist (`(,revision . ,list) (if newest (last replaced newest) replaced))
