@@ -5,14 +5,13 @@
 
 ;;; Commentary:
 
-;; The shapes, faces, times and lines that the live buffer, its history, the
-;; mode line and the chats share: a task, and the header with count and bar.
-;; Nothing here knows about windows or threads.
-;; `todo-write-row-align' lays out every line of which parts stand at columns.
+;; The faces and lines that the live buffer, its history, the mode line and the
+;; chats share: a task, and the header with count and bar.  Nothing here knows
+;; about windows or threads.  `todo-write-row-align' lays out a line of which
+;; parts stand at columns.
 ;;
-;; Every state has its own shape, so that a plan reads well without colors, and
-;; every shape has an ASCII fallback for terminals that cannot display it.  Text
-;; from agents passes through `todo-write-text-plain' before it is shown.
+;; Every state has its own shape, see todo-write-text.el, so that a plan reads
+;; well without colors.
 
 ;;; Code:
 
@@ -441,8 +440,8 @@ numbers and the bar are left out before the title is cut."
     (insert (todo-write-row-line
              " "
              (propertize
-              ;; The title is cut before the note, and dropped if little of it is left.
-              (if (>= room (min 8 (todo-write-text-width title)))
+              ;; The title is cut before a note, and dropped for it if little of it is left.
+              (if (or (string-empty-p note) (>= room (min 8 (todo-write-text-width title))))
                   (concat (todo-write-text-truncate title room) note)
                 (string-trim-left note))
               'face 'todo-write-title)

@@ -758,6 +758,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
          (56 nil " Refactor the login function +2/6  ━+─+\\'")
          (42 nil " Refactor the login function +2/6\\'")
          (30 nil " Refactor the login func…  2/6\\'")
+         (12 nil " Refac…  2/6\\'")
          (60 "not told" " Refactor the login function  (not told) +2/6   \\+128 −109\\'")
          (40 "not told" " Refactor the login fu…  (not told)  2/6\\'")
          (20 "not told" " (not told) +2/6\\'")))
