@@ -158,7 +158,7 @@ the last time stay if they are made of the same."
                                           (todo-write-hands-note thread))
                                      (todo-write-row-note item items todo-write-view-rows-summary))
                                  (cdr (assoc id work))
-                                 (member id unseen)))))
+                                 (and (member id unseen) t)))))
               (text (or (and before (gethash made-of before))
                         (apply #'todo-write-view-rows--row made-of))))
          (puthash made-of text todo-write-view-rows--texts)
