@@ -319,7 +319,7 @@ Those count that are among the observations in memory."
   (let ((outcomes (make-hash-table :test #'equal)) commands)
     (dolist (entry (todo-write-story-entries thread nil))
       (when (eq 'command (todo-write-story-entry-kind entry))
-        (let ((text (todo-write-story-entry-text entry)))
+        (let ((text (todo-write-story-line entry)))
           (pcase (cons (todo-write-story-outcome entry) (gethash text outcomes))
             ('(failed . nil) (push text commands) (puthash text 'failed outcomes))
             (`(failed . ,_) (puthash text 'failed outcomes))

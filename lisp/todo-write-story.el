@@ -52,12 +52,19 @@ A line above them opens the earlier ones.")
   "An entry of a story.
 KEY is a string that names it as long as the thread lives.  KIND is
 `asked', `said', `thought', `command', `edit', `call', `error', `wait',
-`git', `change' or `task'.  TIME is in milliseconds.  TEXT is one line.
-CALL and RESULT are the observations of the call and of its result, or
+`git', `change' or `task'.  TIME is in milliseconds.  TEXT is a line, or a
+function that returns it; see `todo-write-story-line'.  CALL and RESULT are the observations of the call and of its result, or
 nil.  URL is the address of the page that the entry is about, or nil.
 What happened to a task in a turn has SHAPE, that of a row; PART, an id
 as in `todo-write-work'; and END, a function that returns the end of its line."
   key kind time text call result url shape part end)
+
+(defun todo-write-story-line (entry)
+  "Return the text of ENTRY, a line.
+It is made when it is needed: of hundreds of entries, few are shown."
+  (let ((text (todo-write-story-entry-text entry)))
+    (if (stringp text) text
+      (setf (todo-write-story-entry-text entry) (funcall text)))))
 
 ;;; Entries
 
@@ -114,9 +121,8 @@ Codex repeats what it thought before each further thought."
         (if (and last
                  (eq 'thought (todo-write-story-entry-kind last))
                  (eq 'thought (todo-write-story-entry-kind entry))
-                 (string-prefix-p (todo-write-story-entry-text last)
-                                  (todo-write-story-entry-text entry)))
-            (setf (todo-write-story-entry-text last) (todo-write-story-entry-text entry)
+                 (string-prefix-p (todo-write-story-line last) (todo-write-story-line entry)))
+            (setf (todo-write-story-entry-text last) (todo-write-story-line entry)
                   (todo-write-story-entry-call last) (todo-write-story-entry-call entry))
           (push entry merged))))))
 
@@ -172,22 +178,23 @@ File names are relative to PROJECT."
                  ("ERROR" 'error)
                  ((guard (or files (member name todo-write-story--edit-tools))) 'edit)
                  ((guard (todo-write-story-runs-commands-p name)) 'command)
-                 (_ 'call)))
-         (text (if files (todo-write-story--files-text files project)
-                 (todo-write-story-text (plist-get observation :content) project)))
-         (excluded (todo-write-story-excluded observation " (" ")")))
+                 (_ 'call))))
     (todo-write-story--make-entry
      :key (plist-get observation :id)
      :kind kind
      :time (plist-get observation :timestamp)
-     :text (pcase kind
-             ((and 'call (guard (not (equal name ""))))
-              (todo-write-text-line (concat name " " text excluded) 400))
-             ('command (todo-write-text-command
-                        (concat (or (todo-write-effect-commands text) text) excluded) 400))
-             ((or 'said 'thought)
-              (todo-write-text-unmark (todo-write-text-line (concat text excluded) 400)))
-             (_ (todo-write-text-line (concat text excluded) 400)))
+     :text (lambda ()
+             (let ((text (if files (todo-write-story--files-text files project)
+                           (todo-write-story-text (plist-get observation :content) project)))
+                   (excluded (todo-write-story-excluded observation " (" ")")))
+               (pcase kind
+                 ((and 'call (guard (not (equal name ""))))
+                  (todo-write-text-line (concat name " " text excluded) 400))
+                 ('command (todo-write-text-command
+                            (concat (or (todo-write-effect-commands text) text) excluded) 400))
+                 ((or 'said 'thought)
+                  (todo-write-text-unmark (todo-write-text-line (concat text excluded) 400)))
+                 (_ (todo-write-text-line (concat text excluded) 400)))))
      :call (unless (equal type "TOOL_EXECUTION") observation)
      :result (when (equal type "TOOL_EXECUTION") observation))))
 
@@ -411,7 +418,7 @@ That is its newest one, if nothing was said or returned after it."
          (entry (car (todo-write-story--entries-of
                       (append newest nil) (plist-get (todo-write-about thread) :project)))))
     (when (and entry (equal "TOOL_CALL" (plist-get (aref newest 0) :type)))
-      (todo-write-story-entry-text entry))))
+      (todo-write-story-line entry))))
 
 (defun todo-write-story-prompt (thread number)
   "Return the prompt of the turn NUMBER of THREAD as an entry, or nil."
@@ -477,7 +484,7 @@ DAY is the date that is above them, nil for today."
                ;; In a wide window, figures stand near a text that leaves them room.
                (near (- (todo-write-row-near-width width)
                         todo-write-story--head todo-write-story--end))
-               (line (todo-write-story-entry-text entry))
+               (line (todo-write-story-line entry))
                (room (if (and (< near room) (length< line near)
                               (< (todo-write-text-width line) (- near 15)))
                          near
@@ -523,7 +530,7 @@ DAY is the date that is above them, nil for today."
 (defun todo-write-story--shown-text (entry width)
   "Return the text of ENTRY in its face, cut to WIDTH columns.
 What is cut stays in it, for Isearch."
-  (let ((text (todo-write-story-entry-text entry))
+  (let ((text (todo-write-story-line entry))
         (kind (todo-write-story-entry-kind entry)))
     (cl-flet ((cut (width) (todo-write-text-with-rest text (todo-write-text-truncate text width))))
       (pcase kind
@@ -556,7 +563,7 @@ It belongs to BUTTON, the value of that property in the line of ENTRY."
          (is-code (eq (todo-write-story-entry-kind entry) 'edit))
          (call (todo-write-story-entry-call entry))
          (content (if (eq (todo-write-story-entry-kind entry) 'wait)
-                      (todo-write-story-entry-text entry)
+                      (todo-write-story-line entry)
                     (plist-get call :content)))
          (texts (delq nil (append
                            (list (and call (todo-write-story-text content nil)))
