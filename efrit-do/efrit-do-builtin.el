@@ -11,7 +11,7 @@
 ;;; Code:
 
 (require 'efrit-do-tools)
-(require 'todo-write-row)
+(require 'todo-write-text)
 
 (defconst efrit-do-read-limit (* 2 1024 1024)
   "Maximum size of a file that `read_file' reads, in bytes.")

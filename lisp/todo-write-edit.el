@@ -12,10 +12,8 @@
 ;;; Code:
 
 (require 'todo-write)
-(require 'todo-write-place)
 (require 'todo-write-text)
 (require 'todo-write-view-move)
-(require 'todo-write-view-rows)
 
 (defun todo-write-edit--do (function &rest args)
   "Call FUNCTION with ARGS, and draw what it changed.

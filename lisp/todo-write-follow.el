@@ -21,7 +21,6 @@
 (require 'todo-write-commands)
 (require 'todo-write-follow-sessions)
 (require 'todo-write-here)
-(require 'todo-write-host)
 (require 'todo-write-hub)
 (require 'todo-write-machines)
 (require 'todo-write-socket)

@@ -22,7 +22,6 @@
 (require 'todo-write-commands)
 (require 'todo-write-permission)         ; For its role.
 (require 'todo-write-hub)
-(require 'todo-write-machines)
 (require 'todo-write-socket)
 (require 'todo-write-text)
 

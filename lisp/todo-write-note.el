@@ -27,9 +27,9 @@
 (require 'todo-write-mcp-setup)
 (require 'todo-write-machines)
 (require 'todo-write-socket)
-(require 'todo-write-story)
 (require 'todo-write-sums)
 (require 'todo-write-text)
+(require 'todo-write-turns)
 
 (defvar todo-write-note-waiting nil
   "Threads whose hook must ask for another reason, a list.

@@ -12,7 +12,6 @@
 (require 'todo-write)
 (require 'todo-write-here)
 (require 'todo-write-row)
-(require 'todo-write-story)
 (require 'todo-write-sums)
 (require 'todo-write-text)
 

@@ -11,7 +11,6 @@
 ;;; Code:
 
 (require 'map)
-(require 'todo-write-activity)
 (require 'todo-write-commands)
 (require 'todo-write-core)
 (require 'todo-write-events)

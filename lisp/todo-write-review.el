@@ -16,7 +16,6 @@
 (require 'todo-write)
 (require 'todo-write-comment)
 (require 'todo-write-hands)
-(require 'todo-write-here)
 (require 'todo-write-menu)
 (require 'todo-write-org)
 (require 'todo-write-page)

@@ -25,7 +25,6 @@
 (require 'todo-write-page)
 (require 'todo-write-place)
 (require 'todo-write-resume)
-(require 'todo-write-story)
 (require 'todo-write-text)
 (require 'todo-write-view-draw)
 (require 'todo-write-view-move)
