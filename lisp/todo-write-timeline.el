@@ -97,7 +97,8 @@ SPAN is the time span of all rows."
     (mapconcat #'identity bar "")))
 
 (defun todo-write-timeline--scale (span waits columns)
-  "Return when SPAN begins and ends, and its WAITS, in COLUMNS columns."
+  "Return when SPAN begins and ends, and its WAITS, in COLUMNS columns.
+It is plain text: in a header line, it does not begin at the first column."
   (let* ((left (todo-write-text-clock (car span)))
          (right (todo-write-text-clock (cdr span) (car span)))
          (left-out (apply #'+ (mapcar (lambda (wait) (- (cdr wait) (car wait))) waits)))
@@ -105,7 +106,9 @@ SPAN is the time span of all rows."
                    (format "  %s of %s left out" (todo-write-text-count (length waits) "pause")
                            (todo-write-text-time left-out))
                  "")))
-    (todo-write-row-fit (concat left note) right (max columns (+ 1 (length left) (length right))))))
+    (substring-no-properties
+     (todo-write-row-fit (concat left note) right
+                         (max columns (+ 1 (length left) (length right)))))))
 
 (define-derived-mode todo-write-timeline-mode tabulated-list-mode "Plan timeline"
   "Major mode of the buffer that shows which task was in progress when."

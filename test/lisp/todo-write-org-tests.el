@@ -163,6 +163,7 @@
         (should (string-match-p "\\`2026-05-22 .* [0-9:]+\\'" scale))
         (when (>= columns 60)
           (should (string-search "  2 pauses of 7:20:00 left out " scale))
+          (should (equal-including-properties scale (substring-no-properties scale)))
           (should (= (string-width scale) columns)))))))
 
 (ert-deftest todo-write-timeline-leads-to-tasks-that-left-the-list ()
