@@ -6,8 +6,9 @@
 ;;; Commentary:
 
 ;; Draws the buffer of a plan, and keeps point and windows at their places.  Lines that are
-;; there already stay, with the overlays and markers of others.  What runs is drawn again
-;; after a second.
+;; there already stay, with the overlays and markers of others.  Emacs 28 compares the values
+;; of text properties by `eq': there, only rows of tasks stay.  What runs is drawn again after
+;; a second.
 
 ;;; Code:
 
