@@ -40,7 +40,8 @@ COMMENTS are those on the detail, newest first, a list of (QUOTE . TEXT).
 EDITED is the detail as the user edited it, a string, or nil; for both, see
 todo-write-answer-plan.el.  ANSWERS are those to its questions, newest first,
 an alist of questions and strings or lists, and CHOSEN the labels so far for a
-question with several.  GIVEN is non-nil once the user has answered here."
+question with several.  GIVEN is t once the user has answered here.  If
+that signalled, it is the text that went along, or `failed' without one."
   comments edited answers chosen given)
 
 (defvar todo-write-answer--replies (make-hash-table :test #'eq :weakness 'key)
@@ -221,6 +222,7 @@ Signal a `user-error' unless the key of this command may answer that now."
   (let* ((reply (or (gethash request todo-write-answer--replies) (make-todo-write-answer-reply)))
          (detail (or (todo-write-answer-reply-edited reply) (todo-write-request-detail request)))
          (text (and detail (todo-write-answer-text detail (plist-get request :format)))))
+    (setf (todo-write-answer-reply-given reply) nil)
     (puthash request reply todo-write-answer--replies)
     (add-hook 'todo-write-events-functions #'todo-write-answer--on-event)
     ;; A new window below all others: none of them loses its buffer.
@@ -416,10 +418,18 @@ CHOICE is one of `todo-write-answer--choices'."
 
 (defun todo-write-answer--give (value &optional text)
   "Answer this buffer's request with VALUE and TEXT, and show what follows."
-  (setf (todo-write-answer-reply-given todo-write-answer-reply) t)
-  (unless (todo-write-answer-request (plist-get todo-write-answer--request :thread)
-                                     (plist-get todo-write-answer--request :id) value text)
-    (message "This was answered elsewhere")))
+  (let ((reply todo-write-answer-reply)
+        (done nil))
+    ;; What follows may be shown before this returns.
+    (setf (todo-write-answer-reply-given reply) t)
+    (unwind-protect
+        (progn
+          (unless (todo-write-answer-request (plist-get todo-write-answer--request :thread)
+                                             (plist-get todo-write-answer--request :id) value text)
+            (message "This was answered elsewhere"))
+          (setq done t))
+      (unless done
+        (setf (todo-write-answer-reply-given reply) (or text 'failed))))))
 
 (defun todo-write-answer--approve (option)
   "Give OPTION, with the detail as the user edited it, if that may go along."
@@ -655,27 +665,30 @@ For `todo-write-events-functions'."
       (remove-hook 'todo-write-events-functions #'todo-write-answer--on-event))))
 
 (defun todo-write-answer--end (request reply)
-  "Show what follows REQUEST, which was closed; copy REPLY unless it was given.
+  "Show what follows REQUEST, which was closed; copy REPLY unless the agent has it.
 Only the window of REQUEST changes, and only if the user is in it and has
 answered does the next request come there: others may come and go faster
 than anyone can leave them."
-  (when-let* (((not (todo-write-answer-reply-given reply)))
-              (text (todo-write-answer--words
-                     reply (mapcar (pcase-lambda (`(,question . ,answer))
-                                     (concat question "\n" (string-join (ensure-list answer) ", ")))
-                                   (reverse (todo-write-answer-reply-answers reply))))))
-    (kill-new text)
-    (message "This is no longer asked; what you wrote for it is in the kill ring"))
-  (when-let* ((buffer (get-buffer todo-write-answer-buffer))
-              ((eq request (buffer-local-value 'todo-write-answer--request buffer))))
-    (let ((next (and (eq buffer (window-buffer (selected-window)))
-                     (todo-write-answer-reply-given reply)
-                     (car (todo-write-requests)))))
-      ;; A timer calls this, in which a quit would wait.
-      (unless (and next (with-local-quit (todo-write-answer--show next) t))
-        (quit-windows-on buffer t)
-        (when (buffer-live-p buffer)
-          (kill-buffer buffer))))))
+  (let ((given (todo-write-answer-reply-given reply)))
+    (when-let* (((not (eq t given)))
+                (text (if (stringp given) given
+                        (todo-write-answer--words
+                         reply
+                         (mapcar (pcase-lambda (`(,question . ,answer))
+                                   (concat question "\n" (string-join (ensure-list answer) ", ")))
+                                 (reverse (todo-write-answer-reply-answers reply)))))))
+      (kill-new text)
+      (message "This is no longer asked; what you wrote for it is in the kill ring"))
+    (when-let* ((buffer (get-buffer todo-write-answer-buffer))
+                ((eq request (buffer-local-value 'todo-write-answer--request buffer))))
+      (let ((next (and given
+                       (eq buffer (window-buffer (selected-window)))
+                       (car (todo-write-requests)))))
+        ;; A timer calls this, in which a quit would wait.
+        (unless (and next (with-local-quit (todo-write-answer--show next) t))
+          (quit-windows-on buffer t)
+          (when (buffer-live-p buffer)
+            (kill-buffer buffer)))))))
 
 (provide 'todo-write-answer)
 ;;; todo-write-answer.el ends here

@@ -647,6 +647,31 @@
       (todo-write-test-wait (lambda () kill-ring))
       (should (equal (current-kill 0) "Which?\nthe long one")))))
 
+(ert-deftest todo-write-answer-what-was-written-for-an-answer-that-failed-is-copied ()
+  (dolist (because '(nil "Too late"))
+    (let (kill-ring)
+      (todo-write-answer-tests--with-plan
+       (todo-write-answer-tests--comment "1. Rake" "Both at once")
+       (setf (plist-get todo-write-answer--request :answer)
+             (lambda (&rest _) (error "The agent has gone")))
+       (should-error
+        (if because
+            (cl-letf (((symbol-function 'read-string) (lambda (&rest _) because)))
+              (todo-write-answer-no-because))
+          (todo-write-answer-no)))
+       (todo-write-test-wait (lambda () kill-ring)))
+      (should (equal (current-kill 0) (concat "> 1. Rake\nBoth at once"
+                                              (and because (concat "\n\n" because))))))))
+
+(ert-deftest todo-write-answer-answers-that-failed-are-copied ()
+  (let (kill-ring)
+    (todo-write-answer-tests--drawn
+        (list :kind 'question :questions '((:question "Which?" :options ((:label "Rake"))))
+              :answer (lambda (&rest _) (error "The agent has gone")))
+      (should-error (todo-write-answer--answer (todo-write-answer--question) "the long one"))
+      (todo-write-test-wait (lambda () kill-ring))
+      (should (equal (current-kill 0) "Which?\nthe long one")))))
+
 (ert-deftest todo-write-answer-an-edited-plan-keeps-its-buffer-when-another-is-edited ()
   (todo-write-answer-tests--with-plan
    (todo-write-answer-edit)
