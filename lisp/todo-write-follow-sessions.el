@@ -75,6 +75,8 @@ This asks for links, so nothing but a command about PROJECT calls it."
 (defun todo-write-follow-sessions-skip (file reason)
   "Say that FILE is skipped for REASON, unless the user knows.  Return nil."
   (unless (equal reason (gethash file todo-write-follow-sessions--skipped))
+    (when (= 1000 (hash-table-count todo-write-follow-sessions--skipped))
+      (clrhash todo-write-follow-sessions--skipped))
     (puthash file reason todo-write-follow-sessions--skipped)
     (message "todo-write skips %s: %s"
              (todo-write-text-line (todo-write-follow-sessions-shown file))
