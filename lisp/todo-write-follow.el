@@ -401,11 +401,14 @@ ASKED non-nil means that the user asked for it.  It is read later."
 (defun todo-write-follow--receive-found (found)
   "Follow the live sessions in FOUND, and no more those that have ended.
 FOUND is a list of plists, the newest first.  If there are many, the
-next search finds the rest."
-  (let ((new (seq-filter #'todo-write-follow--new-p found)))
-    (dolist (one (seq-take new todo-write-follow-most-new))
-      (todo-write-follow--begin (plist-get one :path)))
-    (when (length> new todo-write-follow-most-new)
+next search finds the rest.  Those that could not be read come last."
+  (let* ((paths (mapcar (lambda (one) (plist-get one :path))
+                        (seq-filter #'todo-write-follow--new-p found)))
+         (untried (seq-remove #'todo-write-follow-sessions-skipped-p paths)))
+    (mapc #'todo-write-follow--begin
+          (seq-take (append untried (seq-filter #'todo-write-follow-sessions-skipped-p paths))
+                    todo-write-follow-most-new))
+    (when (length> untried todo-write-follow-most-new)
       (todo-write-follow-search)))
   (todo-write-events-apply-each
    #'todo-write-follow--remove
