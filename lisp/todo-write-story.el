@@ -53,10 +53,11 @@ A line above them opens the earlier ones.")
 KEY is a string that names it as long as the thread lives.  KIND is
 `asked', `said', `thought', `command', `edit', `call', `error', `wait',
 `git', `change' or `task'.  TIME is in milliseconds.  TEXT is a line, or a
-function that returns it; see `todo-write-story-line'.  CALL and RESULT are the observations of the call and of its result, or
-nil.  URL is the address of the page that the entry is about, or nil.
-What happened to a task in a turn has SHAPE, that of a row; PART, an id
-as in `todo-write-work'; and END, a function that returns the end of its line."
+function that returns it; see `todo-write-story-line'.  CALL and RESULT
+are the observations of the call and of its result, or nil.  URL is the
+address of the page that the entry is about, or nil.  What happened to a
+task in a turn has SHAPE, that of a row; PART, an id as in
+`todo-write-work'; and END, a function that returns the end of its line."
   key kind time text call result url shape part end)
 
 (defun todo-write-story-line (entry)
