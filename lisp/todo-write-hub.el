@@ -130,7 +130,6 @@ told.  If it does not run ten seconds later, it is unknown what agents do."
       (let* ((now (float-time))
              (recent (seq-take-while (lambda (time) (> time (- now 60))) todo-write-hub--deaths)))
         (setq todo-write-hub--deaths (cons now recent))
-        (run-with-timer 10 nil #'todo-write-hub--tell-lost)
         (pcase (length recent)
           (0 (run-with-timer 1 nil #'todo-write-hub--start-again))
           (1 (run-with-timer 10 nil #'todo-write-hub--start-again))
@@ -140,7 +139,10 @@ told.  If it does not run ten seconds later, it is unknown what agents do."
                       "so that no agents are followed.  "
                       (todo-write-hub--last-error)
                       (make-text-button (copy-sequence "[Start it again]") nil
-                                        'action (lambda (_) (todo-write-hub--start-again)))))))))))
+                                        'action (lambda (_) (todo-write-hub--start-again)))))))
+        ;; It comes after a start at that time, and ten seconds after the last death.
+        (cancel-function-timers #'todo-write-hub--tell-lost)
+        (run-with-timer 10 nil #'todo-write-hub--tell-lost)))))
 
 (defun todo-write-hub--tell-lost ()
   "Tell that it is unknown what agents do, unless the program runs again."
