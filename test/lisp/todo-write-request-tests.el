@@ -112,6 +112,7 @@
       (should-error (apply #'todo-write-request-tests--ask "a" "1" wrong)
                     :type 'todo-write-input-error))
     (should-error (todo-write-request-tests--ask 3 "1") :type 'todo-write-input-error)
+    (should-error (todo-write-request-tests--ask "a" "1" :visit) :type 'todo-write-input-error)
     (should-not (todo-write-requests))))
 
 (ert-deftest todo-write-request-lets-its-agent-wait ()
