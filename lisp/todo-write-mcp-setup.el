@@ -190,7 +190,9 @@ another machine, show the agents there."
                       'action (lambda (_) (apply function arguments))))
 
 (defvar todo-write-mcp-setup-by-init-file nil
-  "Non-nil if the init file has switched `todo-write-agents-mode' on.")
+  "Non-nil if no command has switched `todo-write-agents-mode' on.
+It was then the init file, a hook, a timer or emacsclient, which are taken
+to do so in later sessions, too.")
 
 (defun todo-write-mcp-setup-kept-p ()
   "Return non-nil if later sessions of Emacs switch `todo-write-agents-mode' on."
