@@ -71,7 +71,7 @@ that `todo_write' writes to, by default the project's.")
 for the current one.")
   (allowed nil :documentation "Names of tools that need no further consent.")
   (unattended nil :documentation "Non-nil while Lisp waits for the calls, so
-that nobody could answer a question."))
+that the user cannot answer a question."))
 
 (defvar efrit-do-context nil
   "For whom the tool that runs does so, such as a session, or nil if none runs.")
@@ -215,7 +215,7 @@ INPUT comes from the model, and VALUES are the arguments in it."
 (defun efrit-do-tools--ask (tool values then)
   "Ask whether TOOL may run with VALUES; call THEN later with the outcome.
 The question is a request of the agent, which \\[todo-write-answer] shows.
-Where nobody can answer it, in a batch Emacs and while Lisp waits for the
+Where the user cannot answer it, in a batch Emacs and while Lisp waits for the
 call, the tool does not run."
   (let* ((name (efrit-do-tool-name tool))
          (text (mapconcat (lambda (value) (if (stringp value) value (format "%S" value)))

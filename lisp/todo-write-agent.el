@@ -9,9 +9,9 @@
 ;; `todo-write-agent-functions' are told when one of them does something else.  The
 ;; overview, the mode line and notifications use nothing else.
 ;;
-;; The module says what an agent does, as a plist.  Here is kept what the user saw of it
-;; and dismissed; the functions are told when the plist of both is another one.  Agents
-;; are tracked only while the hook has functions; at other times they are looked up.
+;; The module says what an agent does, as a plist.  This file keeps what the user saw of it
+;; and dismissed, and tells the functions when either changes.  Agents are tracked only
+;; while the hook has functions; at other times they are looked up.
 ;;
 ;; An agent counts as waiting only if its host says so, never by a guess.  An ended
 ;; turn does not need you: it is done, and unseen until the agent's buffer or plan
@@ -290,7 +290,7 @@ its plan; and :new, the number of files that were not reviewed."
     (or (seq-some (lambda (buffer)
                     (equal thread (buffer-local-value 'todo-write-view-thread buffer)))
                   buffers)
-        ;; Looking for a terminal takes a millisecond.
+        ;; Looking for a terminal takes time.
         (and (seq-some #'get-buffer-process buffers)
              (memq (todo-write-agent-buffer thread) buffers)))))
 

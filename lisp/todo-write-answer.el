@@ -668,7 +668,7 @@ For `todo-write-events-functions'."
   "Show what follows REQUEST, which was closed; copy REPLY unless the agent has it.
 Only the window of REQUEST changes, and only if the user is in it and has
 answered does the next request come there: others may come and go faster
-than anyone can leave them."
+than the user can leave them."
   (let ((given (todo-write-answer-reply-given reply)))
     (when-let* (((not (eq t given)))
                 (text (if (stringp given) given

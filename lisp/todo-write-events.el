@@ -84,8 +84,8 @@ The caller inhibits quitting."
 
 ;;; Drawing
 
-;; What changed is marked, by anyone and as often as it changes, and drawn together: after
-;; a moment, or at once after a key of the user.
+;; What changed is marked as often as it changes, and drawn together: after a moment, or at
+;; once after a key of the user.
 
 (defvar-local todo-write-events-draw #'ignore
   "Function that draws the current buffer, called without arguments.")
