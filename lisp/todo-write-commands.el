@@ -26,6 +26,7 @@
     (todo-write-attention todo-write-next-waiting)
     (todo-write-note todo-write-tell)
     (todo-write-org todo-write-copy)
+    (todo-write-resume todo-write-resume-session)
     (todo-write-review todo-write-review)
     (todo-write-search todo-write-search)
     (todo-write-timeline todo-write-timeline)

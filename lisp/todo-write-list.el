@@ -22,7 +22,6 @@
 (require 'todo-write-here)
 (require 'todo-write-menu)
 (require 'todo-write-page)
-(require 'todo-write-resume)
 (require 'todo-write-row)
 (require 'todo-write-text)
 (require 'todo-write-turns)

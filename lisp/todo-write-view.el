@@ -24,7 +24,6 @@
 (require 'todo-write-menu)
 (require 'todo-write-page)
 (require 'todo-write-place)
-(require 'todo-write-resume)
 (require 'todo-write-text)
 (require 'todo-write-view-draw)
 (require 'todo-write-view-move)
