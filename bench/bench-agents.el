@@ -1,7 +1,6 @@
 ;;; bench-agents.el --- Many agents at work  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:

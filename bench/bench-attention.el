@@ -1,7 +1,6 @@
 ;;; bench-attention.el --- One of many agents changes  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:

@@ -1,7 +1,6 @@
 ;;; bench-folders.el --- Following in large folders  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:

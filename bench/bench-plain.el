@@ -1,7 +1,6 @@
 ;;; bench-plain.el --- A plan in plain Lisp, as a yardstick  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:

@@ -1,7 +1,6 @@
 ;;; bench-terminal.el --- Run an Emacs in a hidden terminal  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:

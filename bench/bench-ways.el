@@ -1,7 +1,6 @@
 ;;; bench-ways.el --- The ways of showing a plan  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:

@@ -1,7 +1,6 @@
 ;;; screenshot.el --- Scenes for bin/screenshot  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:

@@ -1,7 +1,6 @@
 ;;; todo-write-answer-e2e-tests.el --- A user answers agents by keys  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:

@@ -1,7 +1,6 @@
 ;;; todo-write-around-tests.el --- Tests of menus, bookmarks, tab bar and auto-show  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:

@@ -1,7 +1,6 @@
 ;;; todo-write-frames-e2e-tests.el --- A user at work in several frames  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:

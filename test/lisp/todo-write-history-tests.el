@@ -1,7 +1,6 @@
 ;;; todo-write-history-tests.el --- Tests of the history buffer  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:

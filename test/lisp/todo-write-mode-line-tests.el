@@ -1,7 +1,6 @@
 ;;; todo-write-mode-line-tests.el --- Tests of the mode line  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:

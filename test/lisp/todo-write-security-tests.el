@@ -1,7 +1,6 @@
 ;;; todo-write-security-tests.el --- What agent text must not do  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:

@@ -1,7 +1,6 @@
 ;;; todo-write-user-helper.el --- A real Emacs in a terminal  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:

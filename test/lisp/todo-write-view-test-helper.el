@@ -1,7 +1,6 @@
 ;;; todo-write-view-test-helper.el --- Shared functions of the tests of buffers  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
