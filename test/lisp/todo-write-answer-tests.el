@@ -610,22 +610,18 @@
        (should (equal (todo-write-answer-reply-comments todo-write-answer-reply)
                       '(("1. Rake" . "Both at once"))))))))
 
-(ert-deftest todo-write-answer-what-was-written-for-a-plan-that-is-withdrawn-is-copied ()
-  (todo-write-answer-tests--with-plan
-   (todo-write-answer-tests--comment "1. Rake" "Both at once")
-   (let (kill-ring)
-     (todo-write-withdraw "a" (plist-get todo-write-answer--request :id))
-     (todo-write-test-wait (lambda () (not (get-buffer todo-write-answer-buffer))))
-     (should (equal (current-kill 0) "> 1. Rake\nBoth at once")))))
-
-(ert-deftest todo-write-answer-what-was-written-for-a-request-that-is-not-shown-is-copied ()
-  (dolist (leave '(another kill))
+(ert-deftest todo-write-answer-what-was-written-for-a-request-that-is-withdrawn-is-copied ()
+  (dolist (leave '(nil another kill fail))
     (todo-write-answer-tests--with-plan
      (let ((id (plist-get todo-write-answer--request :id)) kill-ring)
        (todo-write-answer-tests--comment "1. Rake" "Both at once")
        (todo-write-request "b" :id "other" :kind 'permission :title "ls"
                            :options '((:label "Yes" :value t :kind allow)) :answer #'ignore)
-       (if (eq leave 'kill) (kill-buffer) (todo-write-answer "b"))
+       (pcase leave
+         ('another (todo-write-answer "b"))
+         ('kill (kill-buffer))
+         ('fail (setf (plist-get todo-write-answer--request :answer) #'error)
+                (should-error (todo-write-answer-no))))
        (todo-write-withdraw "a" id)
        (todo-write-test-wait (lambda () kill-ring))
        (should (equal (current-kill 0) "> 1. Rake\nBoth at once"))
@@ -643,31 +639,6 @@
     (let (kill-ring)
       (todo-write-answer--answer (todo-write-answer--question) "the long one")
       (todo-write-withdraw "a" (plist-get todo-write-answer--request :id))
-      (todo-write-test-wait (lambda () kill-ring))
-      (should (equal (current-kill 0) "Which?\nthe long one")))))
-
-(ert-deftest todo-write-answer-what-was-written-for-an-answer-that-failed-is-copied ()
-  (dolist (because '(nil "Too late"))
-    (let (kill-ring)
-      (todo-write-answer-tests--with-plan
-       (todo-write-answer-tests--comment "1. Rake" "Both at once")
-       (setf (plist-get todo-write-answer--request :answer)
-             (lambda (&rest _) (error "The agent has gone")))
-       (should-error
-        (if because
-            (cl-letf (((symbol-function 'read-string) (lambda (&rest _) because)))
-              (todo-write-answer-no-because))
-          (todo-write-answer-no)))
-       (todo-write-test-wait (lambda () kill-ring)))
-      (should (equal (current-kill 0) (concat "> 1. Rake\nBoth at once"
-                                              (and because (concat "\n\n" because))))))))
-
-(ert-deftest todo-write-answer-answers-that-failed-are-copied ()
-  (let (kill-ring)
-    (todo-write-answer-tests--drawn
-        (list :kind 'question :questions '((:question "Which?" :options ((:label "Rake"))))
-              :answer (lambda (&rest _) (error "The agent has gone")))
-      (should-error (todo-write-answer--answer (todo-write-answer--question) "the long one"))
       (todo-write-test-wait (lambda () kill-ring))
       (should (equal (current-kill 0) "Which?\nthe long one")))))
 

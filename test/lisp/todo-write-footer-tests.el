@@ -77,6 +77,11 @@
     (should-error (todo-write-test-press "e") :type 'user-error)
     (todo-write-test-press "RET")
     (should (string-match-p "^     f  \\+2 −1$" (todo-write-test-text)))
+    ;; In the turn, the same file is another place.
+    (should-not (equal (get-text-property (re-search-forward "^     f ") 'todo-write-key)
+                       (save-excursion
+                         (get-text-property (re-search-backward "^     f " nil nil 2)
+                                            'todo-write-key))))
     (todo-write-test-press "=")
     (with-current-buffer "*todo-write-diff*"
       (should (string-match-p "^\\+\\+\\+ b/f$" (buffer-string)))

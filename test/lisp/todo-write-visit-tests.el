@@ -231,20 +231,5 @@ RESULT is the call's text."
         (should (eq 'font-lock diff-refine))
         (kill-buffer)))))
 
-(ert-deftest todo-write-visit-widens-a-file-only-for-a-line-outside-of-its-narrowed-part ()
-  (todo-write-visit-tests--with-plan "/proj/"
-    (let ((file (make-temp-file "todo-write" nil nil "1\n2\n3\n4\n")))
-      (unwind-protect
-          (with-current-buffer (find-file-noselect file)
-            (narrow-to-region 3 7)
-            (todo-write-visit-open-file "a" file 3)
-            (should (buffer-narrowed-p))
-            (should (looking-at-p "3\n"))
-            (todo-write-visit-open-file "a" file 4)
-            (should-not (buffer-narrowed-p))
-            (should (looking-at-p "4\n"))
-            (kill-buffer))
-        (delete-file file)))))
-
 (provide 'todo-write-visit-tests)
 ;;; todo-write-visit-tests.el ends here
