@@ -37,7 +37,6 @@ If another Emacs does this already, this one takes over when that ends."
   :global t
   :group 'todo-write-hosts
   (todo-write-host-switch "Claude Code and Codex" todo-write-agents-mode)
-  ;; No command runs in an init file, a hook, a timer, or for emacsclient.
   (when (and todo-write-agents-mode (null this-command))
     (setq todo-write-mcp-setup-by-init-file t))
   (when (and todo-write-agents-mode (called-interactively-p 'any)

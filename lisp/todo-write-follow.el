@@ -34,15 +34,14 @@
 (defvar todo-write-follow-interval 2
   "Seconds between looks at the transcripts that are followed.
 Changes that the system reports show at once.  Some file systems report
-none, such as those of other machines.  A change of this value takes
-effect when `todo-write-agents-mode' is switched on again.")
+none, such as those of other machines.  After a change, switch
+`todo-write-agents-mode' on again.")
 
 (defvar todo-write-follow-quiet 600
   "Seconds of silence after which a session is paused, and no longer live.
 The time of its task in progress ends with its last line.  A session
 whose process says that it works is not paused, and one whose process runs
-is live.  A change of this value takes effect when `todo-write-agents-mode'
-is switched on again.")
+is live.  After a change, switch `todo-write-agents-mode' on again.")
 
 (cl-defstruct (todo-write-follow--session
                (:constructor todo-write-follow--make-session))

@@ -191,8 +191,8 @@ another machine, show the agents there."
 
 (defvar todo-write-mcp-setup-by-init-file nil
   "Non-nil if no command has switched `todo-write-agents-mode' on.
-It was then the init file, a hook, a timer or emacsclient, which are taken
-to do so in later sessions, too.")
+Then an init file, a hook, a timer or emacsclient did, and is taken to do
+so in later sessions.")
 
 (defun todo-write-mcp-setup-kept-p ()
   "Return non-nil if later sessions of Emacs switch `todo-write-agents-mode' on."

@@ -373,7 +373,7 @@ CUT non-nil means that the heading of a turn shows its line in part."
          (prompt (and (consp id) (todo-write-story-prompt thread (cdr id))))
          (read (cl-loop for (part . key) in todo-write-story-read
                         when (and (equal part id)
-                                  ;; It stands above the entries, however many are shown.
+                                  ;; It is no entry of the list.
                                   (not (and prompt
                                             (equal key (todo-write-story-entry-key prompt)))))
                         collect key))

@@ -97,8 +97,7 @@ SPAN is the time span of all rows."
     (mapconcat #'identity bar "")))
 
 (defun todo-write-timeline--scale (span waits columns)
-  "Return when SPAN begins and ends, and its WAITS, in COLUMNS columns.
-It is plain text: in a header line, it does not begin at the first column."
+  "Return when SPAN begins and ends, and its WAITS, in COLUMNS columns."
   (let* ((left (todo-write-text-clock (car span)))
          (right (todo-write-text-clock (cdr span) (car span)))
          (left-out (apply #'+ (mapcar (lambda (wait) (- (cdr wait) (car wait))) waits)))
@@ -106,6 +105,7 @@ It is plain text: in a header line, it does not begin at the first column."
                    (format "  %s of %s left out" (todo-write-text-count (length waits) "pause")
                            (todo-write-text-time left-out))
                  "")))
+    ;; The gap is aligned for a line that begins at the first column.
     (substring-no-properties
      (todo-write-row-fit (concat left note) right
                          (max columns (+ 1 (length left) (length right)))))))

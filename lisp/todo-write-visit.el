@@ -33,14 +33,12 @@ if there is no such file any more."
   (find-file-other-window (todo-write-visit--existing-file thread path))
   (when line
     (push-mark nil t)
-    (let ((position (save-restriction
-                      (widen)
-                      (goto-char (point-min))
-                      (forward-line (1- line))
-                      (point))))
-      (unless (and (<= (point-min) position) (< position (point-max)))
-        (widen))
-      (goto-char position))))
+    (let ((start (point-min)) (end (point-max)))
+      (widen)
+      (goto-char (point-min))
+      (forward-line (1- line))
+      (when (and (<= start (point)) (< (point) end))
+        (narrow-to-region start end)))))
 
 (defun todo-write-visit--existing-file (thread path)
   "Return the name by which this Emacs opens PATH of THREAD's agent.
