@@ -15,8 +15,9 @@
 ;;   {"title":   "Refactor the login function",    shown above the list
 ;;    "command": "Refactor login.js, please",      what the user would type
 ;;    "speed":   1,                 2 plays twice as fast, 0 without pauses
-;;    "directory": "login",         where tools work, from the script's folder
-;;    "takesUp": false,             true works on tasks that the user adds, before the last turn
+;;    "directory": "login",         tools work in a copy of it; from the script's folder
+;;    "takesUp": false,             true works on tasks that the user adds, and on comments on
+;;                                  changed lines, before the last turn
 ;;    "turns": [                    one per request to the model
 ;;      [{"thinking": "Three places call it …"},
 ;;       {"pause": 1.5},                           in seconds at speed 1
@@ -25,11 +26,14 @@
 ;;       {"error": "overloaded"}]]}                the request fails here
 ;;
 ;; The tools of a turn run after its text.  The next turn begins when all of them
-;; have answered.
+;; have answered.  In a copy of a folder, the tool `edit_file' replaces text in a file:
+;; {"path": "login.js", "old": "…", "new": "…"}.
 
 ;;; Code:
 
+(require 'map)
 (require 'efrit-do-session)
+(require 'todo-write-sums)
 
 (define-error 'efrit-do-script-error "The script cannot be played"
   'todo-write-error)
@@ -38,8 +42,9 @@
   "A script that is played.
 TURNS is a vector of lists of events (KIND . VALUE), and NEXT the index of the
 next turn.  EVENTS are the remaining events of this turn, TOOLS its tool events
-in reverse order, and OPEN the number of its unanswered calls."
-  title command directory (speed 1) takes-up turns (next 0) events tools (open 0) timer)
+in reverse order, and OPEN the number of its unanswered calls.  FOLLOWED are
+the ids of the comments that were followed."
+  title command directory (speed 1) takes-up turns (next 0) events tools (open 0) timer followed)
 
 ;;; Reading
 
@@ -101,6 +106,39 @@ Signal `efrit-do-script-error' with the place of the first problem."
       (efrit-do-replay--error "There is no script to play: set \
 `efrit-do-backend' to use a model")))
 
+;;; Its folder
+
+(defun efrit-do-replay-folder (&optional from)
+  "Return a new folder that Emacs deletes on exit, a copy of FROM if not nil."
+  (let* ((folder (make-temp-file "efrit-do-" t))
+         (copy (expand-file-name (if from (file-name-nondirectory (directory-file-name from)) "")
+                                 folder)))
+    (add-hook 'kill-emacs-hook (lambda () (ignore-errors (delete-directory folder t))) t)
+    (when from
+      (copy-directory from copy)
+      ;; Those of an installed package may be read-only.
+      (dolist (file (cons copy (directory-files-recursively copy "" t)))
+        (set-file-modes file #o700)))
+    (file-name-as-directory copy)))
+
+(defun efrit-do-replay-edit-file (path old new)
+  "Replace the text OLD in the file PATH of this folder by NEW."
+  (unless (file-in-directory-p path default-directory)
+    (signal 'todo-write-error (list (format "%s is not in %s" path default-directory))))
+  (with-temp-buffer
+    (insert-file-contents path)
+    (let ((case-fold-search nil))
+      (search-forward old))
+    (replace-match new t t)
+    (write-region nil nil path nil 'quiet))
+  (format "Changed %s" path))
+
+(defconst efrit-do-replay--tools
+  (list (efrit-do-make-tool
+         :name "edit_file" :function #'efrit-do-replay-edit-file
+         :args (mapcar (lambda (name) (list :name name :type "string")) '("path" "old" "new"))))
+  "The tools that only a script has, and only in a copy of a folder.")
+
 ;;; Playing
 
 (cl-defmethod efrit-do-backend-prepare ((_backend (eql 'replay)) session)
@@ -112,14 +150,14 @@ Signal `efrit-do-script-error' with the place of the first problem."
          (title (or (efrit-do-replay--state-title script) (efrit-do-session-title session))))
     (when (plist-get options :speed)
       (setf (efrit-do-replay--state-speed script) (plist-get options :speed)))
-    (when (and (efrit-do-replay--state-directory script)
-               (not (plist-get options :directory)))
-      (setf (efrit-do-session-directory session) (efrit-do-replay--state-directory script)))
+    (when-let* ((folder (efrit-do-replay--state-directory script)))
+      (setf (efrit-do-session-directory session) (efrit-do-replay-folder folder)
+            (efrit-do-session-tools session) efrit-do-replay--tools))
     (unless given
       (setq title (concat "Demonstration: " title))
       (setf (efrit-do-session-notice session)
             "Demonstration: a scripted agent; set `efrit-do-backend' to give your \
-command to a model.  It takes up tasks that you add with +"))
+command to a model.  It takes up tasks that you add (+), and comments on changes (v, c)"))
     (setf (efrit-do-session-title session) title
           (efrit-do-session-state session) script)))
 
@@ -197,13 +235,8 @@ Return `answers' to wait for these, nil to go on, or `ended'."
           ((and (efrit-do-replay--state-takes-up script)
                 (>= next (1- (length turns)))
                 (not (efrit-do-session-message session))
-                (setq yours
-                      (seq-find (lambda (item)
-                                  (and (equal (plist-get item :addedBy) "user")
-                                       (not (equal (plist-get item :status) "completed"))))
-                                (todo-write-items (efrit-do-session-thread session)))))
-           (setf (efrit-do-replay--state-events script)
-                 (cons '(begin) (efrit-do-replay--take-up session yours)))
+                (setq yours (efrit-do-replay--yours session script)))
+           (setf (efrit-do-replay--state-events script) (cons '(begin) yours))
            nil)
           ((< next (length turns))
            (setf (efrit-do-replay--state-next script) (1+ next)
@@ -216,25 +249,72 @@ Return `answers' to wait for these, nil to go on, or `ended'."
                (efrit-do-session-end session 'done))
              'ended))))
 
+(defun efrit-do-replay--yours (session script)
+  "Return the events of a turn in which SESSION does what the user said, or nil.
+SCRIPT cannot do what it does not know, and says so."
+  (let* ((thread (efrit-do-session-thread session))
+         (followed (efrit-do-replay--state-followed script))
+         (comment (seq-find (lambda (comment)
+                              (and (plist-get comment :told) (plist-get comment :path)
+                                   (not (member (plist-get comment :id) followed))))
+                            (todo-write-plan-comments thread)))
+         (item (seq-find (lambda (item)
+                           (and (equal (plist-get item :addedBy) "user")
+                                (not (equal (plist-get item :status) "completed"))))
+                         (todo-write-items thread))))
+    (cond (comment (push (plist-get comment :id) (efrit-do-replay--state-followed script))
+                   (efrit-do-replay--follow session comment))
+          (item (efrit-do-replay--take-up session item)))))
+
+(defun efrit-do-replay--write (session item status)
+  "Return the event that sends the list of SESSION with ITEM, maybe new, in STATUS."
+  (let* ((id (plist-get item :id))
+         (items (append (todo-write-items (efrit-do-session-thread session))
+                        (unless id (list item)))))
+    `(tool "todo_write"
+           . ,(list :todos
+                    (vconcat
+                     (mapcar (lambda (one)
+                               (list :content (plist-get one :content)
+                                     :activeForm (plist-get one :activeForm)
+                                     :status (if (equal (plist-get one :id) id) status
+                                               (plist-get one :status))))
+                             items))))))
+
 (defun efrit-do-replay--take-up (session item)
-  "Return the events of a turn in which the agent of SESSION works on ITEM.
-A script cannot do a task that it does not know, and says so."
-  (let* ((begun (equal (plist-get item :status) "in_progress"))
-         (status (if begun "completed" "in_progress"))
-         (todos (mapcar
-                 (lambda (one)
-                   (list :content (plist-get one :content)
-                         :activeForm (plist-get one :activeForm)
-                         :status (if (equal (plist-get one :id) (plist-get item :id))
-                                     status
-                                   (plist-get one :status))))
-                 (todo-write-items (efrit-do-session-thread session)))))
+  "Return the events of a turn in which the agent of SESSION works on ITEM."
+  (let ((begun (equal (plist-get item :status) "in_progress")))
     `((pause . 0.8)
       (text . ,(if begun
                    "A model would do this task now.  I am only a script, so I call it done.  "
                  (format "You added “%s”.  I take it up.  " (plist-get item :content))))
       (pause . 1.2)
-      (tool "todo_write" . ,(list :todos (vconcat todos))))))
+      ,(efrit-do-replay--write session item (if begun "completed" "in_progress")))))
+
+(defun efrit-do-replay--follow (session comment)
+  "Return the events of a turn in which the agent of SESSION follows COMMENT."
+  (pcase-let* (((map :path :line :quote :text) comment)
+               (place (todo-write-sums-place path line (efrit-do-session-directory session)))
+               (item (list :content (concat "Follow your comment on " place)
+                           :activeForm (concat "Following your comment on " place))))
+    (with-temp-buffer
+      (ignore-errors (insert-file-contents path))
+      (forward-line (1- (or line 1)))
+      ;; The agent may have added lines above it.
+      (when (and (string-match "\\`[-+ ]\\(.*[^ \n].*\\)" (or quote ""))
+                 (search-forward (match-string 1 quote) nil t))
+        (forward-line 0))
+      (let ((old (buffer-substring (point) (point-max)))
+            (margin (concat (make-string (current-indentation) ?\s) "// ")))
+        `((pause . 0.8)
+          (text . ,(format "You say about %s: “%s”  A model would change the code now.  I am only a \
+script, so I write it above that line.  " place text))
+          (pause . 1.2)
+          ,(efrit-do-replay--write session item "in_progress")
+          (tool "edit_file"
+                . ,(list :path path :old old
+                         :new (concat (replace-regexp-in-string "^" margin text) "\n" old)))
+          ,(efrit-do-replay--write session item "completed"))))))
 
 (provide 'efrit-do-replay)
 ;;; efrit-do-replay.el ends here

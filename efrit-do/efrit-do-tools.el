@@ -37,7 +37,7 @@
   "Maximum length of a tool's result, in characters.
 The middle of a longer result is replaced by the number of characters left out.")
 
-(cl-defstruct (efrit-do-tool (:constructor efrit-do-tools--make) (:copier nil))
+(cl-defstruct (efrit-do-tool (:constructor efrit-do-make-tool) (:copier nil))
   "A tool that the agent may call."
   (name nil :documentation "A string in snake_case.")
   (description nil :documentation "What it does, for the model, in a line or two.")
@@ -70,6 +70,7 @@ that `todo_write' writes to, by default the project's.")
   (origin nil :documentation "Buffer in which `eval_sexp' evaluates, or nil
 for the current one.")
   (allowed nil :documentation "Names of tools that need no further consent.")
+  (tools nil :documentation "Tools that only this one may call, a list.")
   (unattended nil :documentation "Non-nil while Lisp waits for the calls, so
 that the user cannot answer a question."))
 
@@ -81,7 +82,7 @@ that the user cannot answer a question."))
 SLOTS are keywords and values for `efrit-do-tool'; `:name' and `:function' are
 required.  It replaces a tool of the same name.  Signal `todo-write-error' if
 one of the two is missing."
-  (let* ((tool (apply #'efrit-do-tools--make slots))
+  (let* ((tool (apply #'efrit-do-make-tool slots))
          (name (efrit-do-tool-name tool))
          (old (and (stringp name) (efrit-do-get-tool name))))
     (unless (and (stringp name) (functionp (efrit-do-tool-function tool)))
@@ -94,7 +95,9 @@ one of the two is missing."
 
 (defun efrit-do-get-tool (name)
   "Return the tool called NAME, or nil."
-  (seq-find (lambda (tool) (equal (efrit-do-tool-name tool) name)) efrit-do-tools))
+  (seq-find (lambda (tool) (equal (efrit-do-tool-name tool) name))
+            (append (and efrit-do-context (efrit-do-context-tools efrit-do-context))
+                    efrit-do-tools)))
 
 (defun efrit-do-tool-names ()
   "Return the names of the tools that an agent may call."

@@ -24,6 +24,7 @@
 (require 'todo-write-calls)
 (require 'todo-write-review)
 (require 'todo-write-comment)
+(require 'efrit-do-replay)
 
 (defconst screenshot-folder (file-name-directory (or load-file-name buffer-file-name))
   "The folder of this file.")
@@ -95,22 +96,10 @@ RESULT is the tool's output, an error if FAILED is non-nil."
                             :isError (if failed t :false))
                       :durationMs 1200))
 
-(defun screenshot-edit-file (path old new)
-  "Replace the text OLD in the file PATH by NEW."
-  (with-temp-file path
-    (insert-file-contents path)
-    (search-forward old)
-    (replace-match new t t))
-  (format "Changed %s" path))
-
 (defun screenshot-begin (title)
   "Let an agent begin to work on TITLE in a copy of a small project."
-  (setq default-directory (make-temp-file "screenshot" t))
-  (add-hook 'kill-emacs-hook (let ((folder default-directory))
-                               (lambda () (delete-directory folder t))))
-  (copy-directory (expand-file-name "screenshot-login" screenshot-folder)
-                  (expand-file-name "login" default-directory))
-  (setq default-directory (expand-file-name "login/"))
+  (setq default-directory (efrit-do-replay-folder
+                           (expand-file-name "../../efrit-do/demo/login" screenshot-folder)))
   (todo-write-begin "login" :project default-directory :agent "claude")
   (todo-write-observe "login" "TITLE" title))
 
@@ -124,7 +113,7 @@ RESULT is the tool's output, an error if FAILED is non-nil."
   (let ((id (format "%d" (random)))
         (input (list :file_path (expand-file-name path))))
     (todo-write-calls-begin "login" id "Edit" input)
-    (todo-write-calls-end "login" id "Edit" (screenshot-edit-file path old new) 'ok)))
+    (todo-write-calls-end "login" id "Edit" (efrit-do-replay-edit-file path old new) 'ok)))
 
 (defun screenshot-play ()
   "Let an agent plan and work on a login function."
@@ -490,15 +479,12 @@ SCENE, FILE and THEME are the arguments of `screenshot'."
 ;;; The animation
 
 (declare-function efrit-do-demo-live "ext:demo")
-(declare-function efrit-do-register-tool "efrit-do-tools")
-(defvar efrit-do-end-functions)
 
 (defconst screenshot-film-keys
-  '(("Run the tests" 2 "n" "n" "+" "Update the changelog" "RET")
-    ("CHANGES.md" 2 "M-<" "v" 3 "C-s" "+  if" "RET" 1 "c" 1 "Do not tell who has an account" 1
-     "C-c C-c" 1 "C-u" "r" 1 "q")
-    ("waits for you" 1 "a" 2.5 "y")
-    ("done 6/6" 1 "M-<" "v"))
+  '(("Check the callers" 2 "n" "n" "+" "Update the changelog" "RET")
+    ("waits for you" 1 "M-<" "v" 2 "C-s" "+  if" "RET" "c" 1 "Do not tell who has an account" 1
+     "C-c C-c" 1 "C-u" "r" 1 "q" "a" 2 "y")
+    ("done 7/7" 1 "M-<" "v"))
   "What the user of the film does, a list of (TEXT STEP...).
 When TEXT stands in a window, the STEPs begin: seconds to wait, keys, and
 text to type.")
@@ -530,14 +516,10 @@ text to type.")
 
 (defun screenshot-film (theme ready)
   "Play the demo with THEME and `screenshot-film-keys', and exit Emacs.
-The file READY exists while the demo plays.  SCRIPT in the environment
-is the file name of the script."
+The file READY exists while the demo plays."
   (setq ring-bell-function #'ignore)
   (load-theme (intern theme) t)
   (blink-cursor-mode -1)
-  (efrit-do-register-tool
-   :name "edit_file" :function #'screenshot-edit-file
-   :args (mapcar (lambda (name) (list :name name :type "string")) '("path" "old" "new")))
   (efrit-do-demo-live)
   (message nil)
   (setq efrit-do-end-functions

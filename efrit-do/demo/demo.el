@@ -93,22 +93,17 @@ part of the repository: TODO_WRITE_CORPUS names their folder"))
      'replay
      (list :script script :speed (efrit-do-demo--speed)))))
 
-;;; Store
-
-(defun efrit-do-demo--use-temporary-store ()
-  "Keep the lists of the demo in a folder that Emacs deletes on exit."
-  (let ((directory (make-temp-file "todo-write-demo" t)))
-    (setq todo-write-directory directory)
-    (add-hook 'kill-emacs-hook
-              (lambda () (ignore-errors (delete-directory directory t)))
-              t)))
-
 ;;; In a terminal
+
+(defun efrit-do-demo--begun (&rest _)
+  "Say what the user can do."
+  (remove-hook 'todo-write-change-functions #'efrit-do-demo--begun)
+  (message "Press + to add a task, which the agent takes up; ? shows all keys"))
 
 (defun efrit-do-demo-live ()
   "Play in this frame."
-  (efrit-do-demo--use-temporary-store)
-  (setq inhibit-startup-screen t)
+  (setq todo-write-directory (efrit-do-replay-folder)
+        inhibit-startup-screen t)
   (todo-write-mode-line-mode 1)
   (let* ((number (efrit-do-demo--variable "SESSION"))
          (session (unless number (efrit-do-demo--begin))))
@@ -118,13 +113,11 @@ part of the repository: TODO_WRITE_CORPUS names their folder"))
     (delete-other-windows)
     (add-hook 'efrit-do-end-functions
               (lambda (_session)
-                (message "The end.  RET opens a row, H shows the history, \
-? all keys; C-x C-c quits")))
+                (message "The end.  RET opens a row, ? shows all keys; M-x efrit-do-demo plays it \
+again, C-x C-c quits")))
     (when session
-      (efrit-do-session-start session)
-      ;; After the message with which Emacs begins.
-      (run-with-timer 1 nil #'message "Press + to add a task, which the agent \
-takes up; ? shows all keys"))))
+      (add-hook 'todo-write-change-functions #'efrit-do-demo--begun)
+      (efrit-do-session-start session))))
 
 ;;; Without a terminal
 
@@ -138,7 +131,7 @@ takes up; ? shows all keys"))))
   "Play without pauses and print every state of the plan."
   (unless (efrit-do-demo--variable "SPEED")
     (setenv "SPEED" "0"))
-  (efrit-do-demo--use-temporary-store)
+  (setq todo-write-directory (efrit-do-replay-folder))
   (let* ((number (efrit-do-demo--variable "SESSION"))
          (session (unless number (efrit-do-demo--begin))))
     (add-hook 'todo-write-change-functions #'efrit-do-demo--print)

@@ -173,9 +173,7 @@ An event is a plist, as in JSON."
     ;; A user who names a script needs no such notice.
     (should (equal (plist-get (efrit-do-session-tests--run '(((:text "Mine."))))
                               :result)
-                   "Mine."))
-    (mapc (lambda (name) (when (get-buffer name) (kill-buffer name)))
-          '("login.js (proposed)" "login.test.js (proposed)"))))
+                   "Mine."))))
 
 ;;; Records
 
@@ -617,39 +615,58 @@ ANSWER names a function that answers with its argument."
   (efrit-do-session-tests--with-sessions
     (should-error (efrit-do-run "  ") :type 'todo-write-input-error)))
 
-(ert-deftest efrit-do-demo-replans-in-the-middle-and-ends-done ()
+(ert-deftest efrit-do-demo-replans-edits-a-copy-and-ends-done-each-time ()
   (efrit-do-session-tests--with-sessions
-    (let* ((outcome (efrit-do-run "x" :speed 0 :timeout 60))
-           (thread (plist-get outcome :thread))
-           (kinds (mapcan (lambda (revision)
-                            (let ((n (plist-get revision :revision)))
-                              (todo-write-test-types
-                               (todo-write-changes-between thread (1- n) n))))
-                          (cdr (todo-write-revisions thread)))))
-      (should (eq (plist-get outcome :status) 'done))
-      (should (eq (todo-write-state thread) 'done))
-      (should (= 1 (cl-count "added" kinds :test #'equal)))
-      (should (= 1 (cl-count "modified" kinds :test #'equal)))
-      (should (= 5 (length (todo-write-items thread))))
-      (should-not (seq-some (lambda (result) (plist-get result :is-error))
-                            (plist-get outcome :tool-results)))
-      (dolist (name '("login.js (proposed)" "login.test.js (proposed)"))
-        (when (get-buffer name) (kill-buffer name))))))
+    (dotimes (_ 2)
+      (let* ((efrit-do-confirm 'tool)
+             (outcome (efrit-do-run "x" :speed 0 :timeout 60))
+             (thread (plist-get outcome :thread))
+             (kinds (mapcan (lambda (revision)
+                              (let ((n (plist-get revision :revision)))
+                                (todo-write-test-types
+                                 (todo-write-changes-between thread (1- n) n))))
+                            (cdr (todo-write-revisions thread)))))
+        (should (eq (plist-get outcome :status) 'done))
+        (should (eq (todo-write-state thread) 'done))
+        (should (= 1 (cl-count "added" kinds :test #'equal)))
+        (should (= 1 (cl-count "modified" kinds :test #'equal)))
+        (should (= 5 (length (todo-write-items thread))))
+        ;; Nobody can answer its question.
+        (should (equal '("shell_exec")
+                       (mapcar (lambda (result) (plist-get result :name))
+                               (seq-filter (lambda (result) (plist-get result :is-error))
+                                           (plist-get outcome :tool-results)))))
+        (should (equal '("login.js" "cli.js")
+                       (mapcar (lambda (file) (file-name-nondirectory (plist-get file :path)))
+                               (plist-get (todo-write-new thread) :files))))))
+    (let ((default-directory (efrit-do-session-directory (car efrit-do-sessions))))
+      (should-error (efrit-do-replay-edit-file (efrit-do-replay-demo) "" "")
+                    :type 'todo-write-error))))
 
-(ert-deftest efrit-do-demo-takes-up-a-task-of-the-user ()
+(ert-deftest efrit-do-demo-takes-up-each-task-of-the-user-and-follows-a-comment ()
   (efrit-do-session-tests--with-sessions
-    (let* ((added nil)
+    (let* ((changes 0)
+           (file (lambda () (expand-file-name "login.js" (efrit-do-session-directory
+                                                          (car efrit-do-sessions)))))
            (todo-write-change-functions
             (list (lambda (thread _)
-                    (unless added
-                      (setq added t)
-                      (todo-write-edit thread 'add "Update the changelog")))))
+                    (pcase (cl-incf changes)
+                      (1 (todo-write-edit thread 'add "Weed")
+                         (todo-write-edit thread 'add "Water"))
+                      ;; The agent has added lines above it.
+                      (7 (todo-write-tell thread "Say\nless"
+                                          (list :path (funcall file) :line 5
+                                                :quote "+  if (!user)")))))))
            (thread (plist-get (efrit-do-run "x" :speed 0 :timeout 60) :thread)))
-      (should (seq-find (lambda (item) (equal (plist-get item :content) "Update the changelog"))
-                        (todo-write-items thread)))
-      (should (eq (todo-write-state thread) 'done))
-      (dolist (name '("login.js (proposed)" "login.test.js (proposed)"))
-        (when (get-buffer name) (kill-buffer name))))))
+      (should (equal '(("Weed" "completed") ("Water" "completed")
+                       ("Follow your comment on login.js:5" "completed"))
+                     (mapcar #'butlast (last (todo-write-test-rows thread) 3))))
+      (dolist (said '("You added “Weed”" "You added “Water”" "about login.js:5: “Say\nless”"))
+        (should (seq-find (lambda (message) (string-search said (plist-get message :content)))
+                          (efrit-do-session-tests--of-type thread "MESSAGE"))))
+      (with-temp-buffer
+        (insert-file-contents (funcall file))
+        (should (search-forward "\n  // Say\n  // less\n  if (!user) throw new LoginError("))))))
 
 (provide 'efrit-do-session-tests)
 ;;; efrit-do-session-tests.el ends here

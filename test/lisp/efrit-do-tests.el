@@ -464,40 +464,6 @@ Evaluate them in another Emacs; `autoloads' has the name of our autoloads."
 
 ;;; The demonstration
 
-(ert-deftest efrit-do-replay-takes-up-each-task-that-the-user-adds ()
-  (todo-write-with-store
-    (let* ((efrit-do-sessions nil)
-           (script (json-parse-string
-                    (json-serialize
-                     (list :speed 0 :takesUp t
-                           :turns
-                           (vconcat
-                            (mapcar
-                             (lambda (call) (vector (list :tool (car call) :input (cdr call))))
-                             (list (cons "todo_write" (todo-write-test-todos '("Rake" "in_progress")))
-                                   (cons "todo_write" (todo-write-test-todos '("Rake" "completed")))
-                                   (cons "session_complete" '(:message "Done.")))))))))
-           (added nil)
-           (said nil)
-           (todo-write-change-functions
-            (list (lambda (thread _outcome)
-                    (unless added
-                      (setq added t)
-                      (todo-write-edit thread 'add "Water the beds")
-                      (todo-write-edit thread 'add "Weed")))))
-           (handle (todo-write-subscribe (lambda (event)
-                                           (when (equal "TOKEN" (plist-get event :type))
-                                             (push (plist-get event :data) said)))
-                                         :kind 'stream))
-           (outcome (unwind-protect
-                        (efrit-do-run "Look after the garden" :backend 'replay :script script
-                                      :thread "garden")
-                      (todo-write-unsubscribe handle))))
-      (should (eq 'done (plist-get outcome :status)))
-      (should (equal (mapcar #'butlast (todo-write-test-rows "garden"))
-                     '(("Rake" "completed") ("Water the beds" "completed") ("Weed" "completed"))))
-      (should (string-search "You added “Weed”" (string-join (reverse said)))))))
-
 (ert-deftest efrit-do-says-before-it-asks-that-only-the-demonstration-is-there ()
   (let (prompts)
     (cl-letf (((symbol-function 'read-string)

@@ -1,17 +1,13 @@
-// The function that the demo's agent works on.  Nothing here is ever run.
 const users = require('./users');
 
 function login(name, password, done) {
-  users.find(name, function (err, user) {
-    if (err) return done(err);
-    if (!user) return done(null, false);
-    users.verify(user, password, function (err, ok) {
-      if (err) return done(err);
-      users.startSession(user, function (err, session) {
-        done(err, ok && session);
-      });
+  users.find(name).then(user => {
+    if (!user) return done(new Error('No such user'));
+    return users.check(user, password).then(ok => {
+      if (!ok) return done(new Error('Wrong password'));
+      return users.open(user).then(session => done(null, session));
     });
-  });
+  }).catch(done);
 }
 
 module.exports = { login };
