@@ -82,8 +82,7 @@ all: build agents ## build the module, the Lisp and the program
 
 .PHONY: demo
 demo: ## play a scripted agent, after building; SCRIPT=file, SESSION=N, SPEED=2
-	@MAKE='$(MAKE)' bin/aloud try 'builds the module'
-	@bin/demo
+	@MAKE='$(MAKE)' bin/aloud try 'builds the module' bin/demo
 
 .PHONY: test
 test: try ## test your build: the Rust tests, and the Lisp tests on the newest Emacs that is there

@@ -96,8 +96,10 @@ part of the repository: TODO_WRITE_CORPUS names their folder"))
 ;;; In a terminal
 
 (defun efrit-do-demo--begun (&rest _)
-  "Say what the user can do."
+  "Say what the user can do; after a long build, wait for the user first."
   (remove-hook 'todo-write-change-functions #'efrit-do-demo--begun)
+  (when (> (string-to-number (or (efrit-do-demo--variable "BUILT") "")) 10)
+    (read-event "This is the plan of a scripted agent.  Press a key, and it goes on"))
   (message "Press + to add a task, which the agent takes up; ? shows all keys"))
 
 (defun efrit-do-demo-live ()
@@ -113,8 +115,8 @@ part of the repository: TODO_WRITE_CORPUS names their folder"))
     (delete-other-windows)
     (add-hook 'efrit-do-end-functions
               (lambda (_session)
-                (message "The end.  RET opens a row, ? shows all keys; M-x efrit-do-demo plays it \
-again, C-x C-c quits")))
+                (message
+                 "RET opens a row, ? all keys; M-x efrit-do-demo plays it again; C-x C-c quits")))
     (when session
       (add-hook 'todo-write-change-functions #'efrit-do-demo--begun)
       (efrit-do-session-start session))))

@@ -61,5 +61,23 @@
       (todo-write-screen-e2e--tmux "kill-server")
       (delete-file file))))
 
+(ert-deftest todo-write-screen-e2e-the-demonstration-waits-for-a-key-after-a-long-build ()
+  (todo-write-user-call
+   24 80
+   (lambda ()
+     (todo-write-user-eval
+      '(require 'efrit-do-replay) '(setenv "BUILT" "11") '(setenv "SPEED" "0")
+      '(load (expand-file-name "demo" (file-name-directory (efrit-do-replay-demo))) nil t)
+      '(run-at-time 0 nil #'efrit-do-demo-live) ''begun)
+     (let ((shown (lambda (regexp)
+                    (todo-write-user-eval
+                     `(with-current-buffer "*efrit-todos*"
+                        (string-match-p ,regexp (buffer-string)))))))
+       (todo-write-test-wait (lambda () (ignore-errors (funcall shown "● Reading the login"))))
+       (sleep-for 0.3)
+       (should (funcall shown "● Reading the login"))
+       (process-send-string todo-write-user-process " ")
+       (todo-write-test-wait (lambda () (funcall shown "waits for you")))))))
+
 (provide 'todo-write-screen-e2e-tests)
 ;;; todo-write-screen-e2e-tests.el ends here
