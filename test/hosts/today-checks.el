@@ -448,7 +448,9 @@ An element has the sorted files of a command, (PATH ADDED REMOVED)."
          (edits (progn (random seed)
                        (mapcar (lambda (_) (today-checks--random-edit)) (number-sequence 1 50)))))
     (today-checks--run
-     `(,@(mapcar (lambda (edit) (today-checks--bash (concat commit edit))) edits)
+     ;; A session of `claude -p' is followed once it has a list.
+     `((,(claude-checks-create "Rake"))
+       ,@(mapcar (lambda (edit) (today-checks--bash (concat commit edit))) edits)
        ,(today-checks--bash commit)
        "All is done.")
      (lambda () (today-checks--repository '("f0.txt" . "line 1\n\tline 2\n")))
