@@ -585,6 +585,7 @@ It belongs to BUTTON, the value of that property in the line of ENTRY."
     (todo-write-row-make-button start (point) 'todo-write-entry nil
                                 'todo-write-entry entry
                                 'todo-write-key (todo-write-story-entry-key entry)
+                                'todo-write-toggle (todo-write-story-entry-key entry)
                                 'face 'todo-write-detail)
     ;; Pressing it is pressing the line; moving stops only there.
     (put-text-property start (point) 'button button)))
