@@ -33,49 +33,6 @@
   (let ((speed (efrit-do-demo--variable "SPEED")))
     (and speed (string-to-number speed))))
 
-(defun efrit-do-demo--session-calls (number file)
-  "Return the title and inputs of session NUMBER in FILE.
-FILE has a JSON object in each line."
-  (with-temp-buffer
-    (insert-file-contents file)
-    (let ((count (count-lines (point-min) (point-max))))
-      (unless (<= 1 number count)
-        (efrit-do-demo--stop "SESSION must be a number from 1 to %d" count)))
-    (forward-line (1- number))
-    (let ((session (json-parse-buffer)))
-      (cons (gethash "session" session)
-            (seq-map (lambda (call) (gethash "input" call))
-                     (gethash "calls" session))))))
-
-(defun efrit-do-demo--start-session (number)
-  "Play the recorded session NUMBER; return its thread."
-  (let* ((corpus (efrit-do-demo--variable "TODO_WRITE_CORPUS"))
-         (file (and corpus (expand-file-name "corpus/sequences.jsonl" corpus))))
-    (unless (and file (file-readable-p file))
-      (efrit-do-demo--stop "SESSION=N needs recorded sessions, which are not \
-part of the repository: TODO_WRITE_CORPUS names their folder"))
-    (pcase-let* ((`(,title . ,inputs)
-                  (efrit-do-demo--session-calls (string-to-number number) file))
-                 (thread (format "demo:%s" title))
-                 (speed (or (efrit-do-demo--speed) 1)))
-      (todo-write-observe thread "TITLE" (format "Session %s" title))
-      (efrit-do-demo--write-next thread inputs
-                                 (if (> speed 0) (/ 1.5 speed) 0))
-      thread)))
-
-(defvar efrit-do-demo--playing nil
-  "Non-nil while a recorded session is played.")
-
-(defun efrit-do-demo--write-next (thread inputs pause)
-  "Write the first of INPUTS to THREAD, and the others after PAUSE each."
-  (setq efrit-do-demo--playing inputs)
-  (when inputs
-    (let ((outcome (todo-write thread (car inputs) "demo")))
-      (unless (plist-get outcome :ok)
-        (message "%s" (plist-get outcome :result))))
-    (run-at-time pause nil #'efrit-do-demo--write-next
-                 thread (cdr inputs) pause)))
-
 (defun efrit-do-demo--script ()
   "Return the script in the file SCRIPT, or the package's own."
   (condition-case problem
@@ -107,19 +64,16 @@ part of the repository: TODO_WRITE_CORPUS names their folder"))
   (setq todo-write-directory (efrit-do-replay-folder)
         inhibit-startup-screen t)
   (todo-write-mode-line-mode 1)
-  (let* ((number (efrit-do-demo--variable "SESSION"))
-         (session (unless number (efrit-do-demo--begin))))
-    (if session (efrit-do-run-show session)
-      (todo-write-show (efrit-do-demo--start-session number)))
+  (let ((session (efrit-do-demo--begin)))
+    (efrit-do-run-show session)
     (pop-to-buffer "*efrit-todos*")
     (delete-other-windows)
     (add-hook 'efrit-do-end-functions
               (lambda (_session)
                 (message
                  "RET opens a row, ? all keys; M-x efrit-do-demo plays it again; C-x C-c quits")))
-    (when session
-      (add-hook 'todo-write-change-functions #'efrit-do-demo--begun)
-      (efrit-do-session-start session))))
+    (add-hook 'todo-write-change-functions #'efrit-do-demo--begun)
+    (efrit-do-session-start session)))
 
 ;;; Without a terminal
 
@@ -134,21 +88,15 @@ part of the repository: TODO_WRITE_CORPUS names their folder"))
   (unless (efrit-do-demo--variable "SPEED")
     (setenv "SPEED" "0"))
   (setq todo-write-directory (efrit-do-replay-folder))
-  (let* ((number (efrit-do-demo--variable "SESSION"))
-         (session (unless number (efrit-do-demo--begin))))
+  (let ((session (efrit-do-demo--begin)))
     (add-hook 'todo-write-change-functions #'efrit-do-demo--print)
-    (if number
-        (progn
-          (efrit-do-demo--start-session number)
-          (while efrit-do-demo--playing
-            (accept-process-output nil 0.01)))
-      (efrit-do-session-start session)
-      (while (efrit-do-session-running-p session)
-        (accept-process-output nil 0.01))
-      (princ (format "%s\n" (or (efrit-do-session-reason session)
-                                (efrit-do-session-answer session))))
-      (unless (eq (efrit-do-session-status session) 'done)
-        (kill-emacs 1)))))
+    (efrit-do-session-start session)
+    (while (efrit-do-session-running-p session)
+      (accept-process-output nil 0.01))
+    (princ (format "%s\n" (or (efrit-do-session-reason session)
+                              (efrit-do-session-answer session))))
+    (unless (eq (efrit-do-session-status session) 'done)
+      (kill-emacs 1))))
 
 (provide 'demo)
 ;;; demo.el ends here
