@@ -21,9 +21,9 @@
      ("L" "All agents" todo-write-list menu)
      ("N" "Next waiting agent" todo-write-next-waiting))
     ("Look back"
-     ("H" "History" todo-write-history)
-     ("T" "Timeline" todo-write-timeline)
-     ("F" "Find…" todo-write-search))
+     ("H" "History" todo-write-history menu)
+     ("T" "Timeline" todo-write-timeline menu)
+     ("F" "Find…" todo-write-search menu))
     ("More"
      ("w" "Copy" todo-write-copy)
      ("l" "Log" todo-write-log menu)))
@@ -67,7 +67,8 @@ answers an agent and `?' shows the menu."
   (easy-menu-define nil map (format "Menu of `%s'." mode)
     `(,title
       ,@(mapcan (pcase-lambda (`(,_ . ,entries))
-                  (append (mapcar (pcase-lambda (`(,_ ,label ,command . ,_)) (vector label command))
+                  (append (mapcar (pcase-lambda (`(,key ,label ,command . ,menu))
+                                    (vector label command :keys (concat (and menu "? ") key)))
                                   entries)
                           (list "--")))
                 groups)

@@ -12,7 +12,7 @@
 ;; scroll position of every window stay at what they show.
 ;;
 ;; A window follows the task in progress until the user moves point or scrolls in it, and
-;; again after `.'.  What is drawn, and when, is decided in todo-write-view-draw.el.
+;; again after `? .'.  What is drawn, and when, is decided in todo-write-view-draw.el.
 
 ;;; Code:
 

@@ -5,7 +5,7 @@
 
 ;;; Commentary:
 
-;; `O' in a plan or in the overview runs the program of an agent again, in the session
+;; `? O' in a plan or `O' in the overview runs the program of an agent again, in the session
 ;; that the plan is of, in a terminal of this Emacs.
 
 ;;; Code:

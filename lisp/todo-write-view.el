@@ -75,13 +75,13 @@ It is *todo-write* where *efrit-todos* is Efrit's; see `todo-write-view-rename'.
      ("M-<down>" "Move down" todo-write-edit-move-down)
      ("u" "Undo" todo-write-edit-undo))
     ("Look"
-     ("." "Go to the task in progress" todo-write-view-to-current)
-     ("d" "Fold or unfold completed" todo-write-view-toggle-fold)
-     ("^" "Parent" todo-write-view-to-parent)
+     ("." "Go to the task in progress" todo-write-view-to-current menu)
+     ("d" "Fold or unfold completed" todo-write-view-toggle-fold menu)
+     ("^" "Parent" todo-write-view-to-parent menu)
      ("o" "The agent's own buffer" todo-write-view-visit-agent)
      ("S" "Tell the agent…" todo-write-tell)
-     ("O" "Resume an ended session…" todo-write-resume-session)
-     ("i" "Tokens, context, cost" todo-write-view-information)
+     ("O" "Resume an ended session…" todo-write-resume-session menu)
+     ("i" "Tokens, context, cost" todo-write-view-information menu)
      ("g" "Refresh" revert-buffer))
     . ,todo-write-menu-common))
 

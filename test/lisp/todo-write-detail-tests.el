@@ -218,15 +218,15 @@
     (search-forward "Search")
     (todo-write-test-press "RET")
     (should (equal todo-write-view-thread "sub"))
-    (todo-write-test-press "^")
+    (todo-write-test-press "? ^")
     (should (equal todo-write-view-thread "a"))
     (should (looking-at-p " ● Doing: One"))
-    (should-error (todo-write-test-press "^") :type 'user-error)))
+    (should-error (todo-write-test-press "? ^") :type 'user-error)))
 
 (ert-deftest todo-write-view-^-without-a-plan-says-that-there-is-no-parent ()
   (todo-write-test-with-shapes
     (with-current-buffer (todo-write-show)
-      (should-error (todo-write-test-press "^") :type 'user-error))))
+      (should-error (todo-write-test-press "? ^") :type 'user-error))))
 
 (ert-deftest todo-write-view-^-goes-to-the-task-of-the-parent-from-a-renamed-buffer ()
   (todo-write-test-with-view
@@ -235,7 +235,7 @@
     (todo-write-view--show-thread "sub")
     (rename-buffer "sub's plan")
     (unwind-protect
-        (progn (todo-write-test-press "^")
+        (progn (todo-write-test-press "? ^")
                (should (equal (buffer-name (window-buffer)) todo-write-view-buffer-name))
                (with-current-buffer (window-buffer)
                  (should (looking-at-p " ● Doing: One"))))

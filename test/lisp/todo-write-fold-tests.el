@@ -58,7 +58,7 @@
     (should (looking-at-p " ✓ \\+19 done"))
     (todo-write-test-press "RET")
     (should (equal (car (todo-write-test-seen)) " ✓ Task 1"))
-    (todo-write-test-press "d")
+    (todo-write-test-press "? d")
     (should (equal (car (todo-write-test-seen)) " ✓ +19 done"))
     (goto-char (point-min))
     (todo-write-test-press "n")
@@ -79,9 +79,9 @@
 (ert-deftest todo-write-view-keeps-open-rows-out-of-folds ()
   (todo-write-test-with-view
     (todo-write-fold-tests--write 20 50)
-    (todo-write-test-press "d")
+    (todo-write-test-press "? d")
     (todo-write-test-open "Task 10")
-    (todo-write-test-press "d")
+    (todo-write-test-press "? d")
     (should (equal (seq-take (todo-write-test-seen) 3)
                    '(" ✓ +8 done" " ✓ Task 9" " ✓ Task 10")))
     (should (string-match-p "^     added [0-9:]+, completed" (string-join (todo-write-test-seen) "\n")))))
@@ -163,7 +163,7 @@
         (todo-write-fold-tests--write 60 100)
         (should (looking-at-p " ✓ Task 2"))
         (should (= start (window-start))))
-      (todo-write-test-press ".")
+      (todo-write-test-press "? .")
       (should (looking-at-p " ● At 61"))
       (todo-write-fold-tests--write 90 100)
       (should (todo-write-fold-tests--shown-p "At 91")))))
@@ -210,7 +210,7 @@
         (imenu (assoc task (funcall imenu-create-index-function)))
         (should (looking-at-p (concat " ✓ " task)))
         (should (member (concat " ✓ " task) (todo-write-test-seen)))
-        (todo-write-test-press "d")))))
+        (todo-write-test-press "? d")))))
 
 (ert-deftest todo-write-view-going-to-a-task-unfolds-it ()
   (let ((todo-write-view-fold-completed t))
@@ -222,7 +222,7 @@
         (todo-write-view-move-goto-any (todo-write-test-id "a" task))
         (should (looking-at-p (concat " ✓ " task)))
         (should (member (concat " ✓ " task) (todo-write-test-seen)))
-        (todo-write-test-press "d")))))
+        (todo-write-test-press "? d")))))
 
 (ert-deftest todo-write-view-going-to-a-task-widens-only-if-it-is-outside ()
   (todo-write-test-with-view

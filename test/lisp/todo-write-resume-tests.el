@@ -25,7 +25,7 @@ Return what would be run, (FOLDER PROGRAM . ARGUMENTS), or the error."
              (setq run `(,default-directory ,program . ,arguments)))))
       (cl-letf (((symbol-function 'y-or-n-p) (lambda (_) answer)))
         (condition-case error
-            (progn (todo-write-test-press "O") run)
+            (progn (todo-write-test-press "? O") run)
           (user-error (cadr error)))))))
 
 (ert-deftest todo-write-resume-runs-the-program-in-the-folder-after-a-question ()

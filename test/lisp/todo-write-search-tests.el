@@ -76,7 +76,7 @@
           (with-current-buffer (todo-write-show "a")
             (should-not (string-search "mango" (buffer-string)))
             (cl-letf (((symbol-function 'read-string) (lambda (&rest _) "mango")))
-              (call-interactively (key-binding "F")))
+              (todo-write-test-press "? F"))
             (with-current-buffer "*todo-write-search*"
               (should (= 2 (count-lines (point-min) (point-max))))
               (dolist (text '("a second mango" "a mango"))

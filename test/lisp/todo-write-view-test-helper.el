@@ -11,6 +11,7 @@
 
 (require 'ert)
 (require 'cl-lib)
+(require 'transient)
 (require 'todo-write-test-helper)
 (require 'todo-write-view)
 
@@ -61,8 +62,16 @@ Times are left out.  What changed is drawn first."
   (todo-write-test-press "RET"))
 
 (defun todo-write-test-press (keys)
-  "Run the command bound to KEYS, as for `kbd', in this buffer."
-  (call-interactively (key-binding (kbd keys))))
+  "Run the command of KEYS, as for `kbd', in this buffer; \"? KEY\" is in its menu."
+  (call-interactively (if (string-prefix-p "? " keys)
+                          (todo-write-test-menu-command major-mode (substring keys 2))
+                        (key-binding (kbd keys)))))
+
+(defun todo-write-test-menu-command (mode key)
+  "Return the command of KEY in the transient of MODE."
+  (let ((suffix (transient-get-suffix (todo-write-menu--transient mode) key)))
+    ;; Older versions of transient have a list (LEVEL CLASS PLIST).
+    (plist-get (if (keywordp (cadr suffix)) (cdr suffix) (car (last suffix))) :command)))
 
 (provide 'todo-write-view-test-helper)
 ;;; todo-write-view-test-helper.el ends here
