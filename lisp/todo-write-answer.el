@@ -78,49 +78,49 @@ that signalled, it is the text that went along, or `failed' without one."
 
 (defun todo-write-answer--choices ()
   "Return what may be answered in this step, a list.
-Its elements are (KEY COMMAND LABEL NOTE OPTION).  The steps are reading a
+Its elements are (KEY FUNCTION LABEL NOTE OPTION).  The steps are reading a
 request, each of its questions, and confirming what would be allowed always.
 KEY is a string, or the number of an answer: after the ninth, no key chooses
 it.  NOTE is a string or nil, and OPTION, if any, that of the request or its
-question that COMMAND chooses."
+question with which FUNCTION is called."
   (let ((request todo-write-answer--request)
         (reply todo-write-answer-reply)
         (question (todo-write-answer--question)))
     (cond
      ((null (plist-get request :answer))
-      `(("o" todo-write-answer-visit ,(todo-write-answer--way request))))
+      `(("o" nil ,(todo-write-answer--way request))))
      (todo-write-answer--confirming
-      `(("A" todo-write-answer-always "yes, always" nil ,todo-write-answer--confirming)
-        ("n" todo-write-answer-no "back")))
+      `(("A" todo-write-answer--approve "yes, always" nil ,todo-write-answer--confirming)
+        ("n" nil "back")))
      (t
       (append
        (if question (todo-write-answer--question-choices question)
          (todo-write-answer--request-choices request))
        (cond ((todo-write-answer-reply-answers reply)
-              '(("u" todo-write-answer-change "change the last answer")))
+              '(("u" nil "change the last answer")))
              ((todo-write-answer-reply-comments reply)
-              '(("u" todo-write-answer-change "take the last comment back")))))))))
+              '(("u" nil "take the last comment back")))))))))
 
-(defun todo-write-answer--choice (key command option &optional note)
+(defun todo-write-answer--choice (key function option &optional note)
   "Return a list with the choice of OPTION by KEY, or nil if OPTION is nil.
-See `todo-write-answer--choices', also for COMMAND and NOTE."
-  (and option (list (list key command (plist-get option :label) note option))))
+See `todo-write-answer--choices', also for FUNCTION and NOTE."
+  (and option (list (list key function (plist-get option :label) note option))))
 
 (defun todo-write-answer--request-choices (request)
   "Return the choices for REQUEST, a permission or a plan."
   (let ((allow (todo-write-answer--option 'allow))
         (always (todo-write-answer--option 'always)))
     (append
-     (todo-write-answer--choice "y" #'todo-write-answer-yes allow
+     (todo-write-answer--choice "y" #'todo-write-answer--approve allow
                                 ;; A plan is approved once in any case.
                                 (unless (eq 'plan (plist-get request :kind)) "(once)"))
-     (todo-write-answer--choice "A" #'todo-write-answer-always always "(asks again)")
+     (todo-write-answer--choice "A" #'todo-write-answer--confirm-always always "(asks again)")
      (todo-write-answer--refusals)
      (cl-loop for option in (seq-difference (plist-get request :options)
                                             (list allow always (todo-write-answer--option 'deny))
                                             #'eq)
               for number from 1
-              append (todo-write-answer--choice number #'todo-write-answer-choose option)))))
+              append (todo-write-answer--choice number #'todo-write-answer--pick option)))))
 
 (defun todo-write-answer--question-choices (question)
   "Return the choices for QUESTION."
@@ -130,22 +130,22 @@ See `todo-write-answer--choices', also for COMMAND and NOTE."
                  for number from 1
                  for label = (plist-get option :label)
                  for box = (and multiple (if (member label chosen) "[x] " "[ ] "))
-                 collect (list number #'todo-write-answer-choose (concat box label)
+                 collect (list number #'todo-write-answer--pick (concat box label)
                                (plist-get option :description) option))
-      ("t" todo-write-answer-type "type an answer")
-      ,@(and multiple '(("RET" todo-write-answer-done "give the chosen answers")))
+      ("t" todo-write-answer--type "type an answer")
+      ,@(and multiple '(("RET" todo-write-answer--done "give the chosen answers")))
       ,@(todo-write-answer--refusals))))
 
 (defun todo-write-answer--refusals ()
   "Return the choices that allow nothing."
   (let ((deny (todo-write-answer--option 'deny)))
-    (append (todo-write-answer--choice "n" #'todo-write-answer-no deny)
+    (append (todo-write-answer--choice "n" #'todo-write-answer--refuse deny)
             (and (plist-get deny :text)
-                 (todo-write-answer--choice "N" #'todo-write-answer-no-because deny
+                 (todo-write-answer--choice "N" #'todo-write-answer--refuse-because deny
                                             "(with a message)")))))
 
 (defun todo-write-answer--take (key)
-  "Return the option that KEY chooses in this step.
+  "Return the choice of KEY in this step.
 Signal a `user-error' unless the key of this command may answer that now."
   (todo-write-answer-shown)
   (unless todo-write-answer-keys-counts
@@ -154,12 +154,12 @@ Signal a `user-error' unless the key of this command may answer that now."
   (unless (or todo-write-answer--end-seen (member key '("n" "N")))
     (user-error "Read to the end first: SPC scrolls"))
   (let ((choices (todo-write-answer--choices)))
-    (nth 4 (or (assoc key choices)
-               (user-error (cond (todo-write-answer--confirming "A allows it always; n goes back")
-                                 ((numberp key) "No answer has this number")
-                                 ((and (equal key "N") (assoc "n" choices))
-                                  "This agent takes no message with a no")
-                                 (t "This is no answer to this request")))))))
+    (or (assoc key choices)
+        (user-error (cond (todo-write-answer--confirming "A allows it always; n goes back")
+                          ((numberp key) "No answer has this number")
+                          ((and (equal key "N") (assoc "n" choices))
+                           "This agent takes no message with a no")
+                          (t "This is no answer to this request"))))))
 
 (defun todo-write-answer--note-end ()
   "Note whether the end of the request was on the screen."
@@ -181,26 +181,26 @@ Signal a `user-error' unless the key of this command may answer that now."
   (let ((map (make-sparse-keymap)))
     (dotimes (digit 9)
       (define-key map (number-to-string (1+ digit)) #'todo-write-answer-choose))
-    (define-key map [remap keyboard-quit] #'todo-write-answer-leave)
+    (define-key map [remap keyboard-quit] #'todo-write-answer-choose)
     map)
   "Keymap of `todo-write-answer-mode'.")
 
 (todo-write-menu-define 'todo-write-answer-mode todo-write-answer-mode-map "Request"
   '(("Answer"
-     ("y" "Yes, once" todo-write-answer-yes)
-     ("A" "Always…" todo-write-answer-always)
-     ("n" "No" todo-write-answer-no)
-     ("N" "No, because…" todo-write-answer-no-because)
-     ("t" "Type an answer…" todo-write-answer-type)
-     ("RET" "Give the chosen answers" todo-write-answer-done)
-     ("u" "Change the last answer" todo-write-answer-change)
+     ("y" "Yes, once" todo-write-answer-choose)
+     ("A" "Always…" todo-write-answer-choose)
+     ("n" "No" todo-write-answer-choose)
+     ("N" "No, because…" todo-write-answer-choose)
+     ("t" "Type an answer…" todo-write-answer-choose)
+     ("RET" "Give the chosen answers" todo-write-answer-choose)
+     ("u" "Change the last answer" todo-write-answer-choose)
      ("c" "Comment on the lines…" todo-write-answer-comment)
      ("e" "Edit the plan" todo-write-answer-edit))
     ("Look"
      ("SPC" "Scroll" scroll-up-command)
      ("DEL" "Scroll back" scroll-down-command)
-     ("o" "Its buffer, or where it runs" todo-write-answer-visit)
-     ("q" "Leave it open" todo-write-answer-leave))))
+     ("o" "Its buffer, or where it runs" todo-write-answer-choose)
+     ("q" "Leave it open" todo-write-answer-choose))))
 
 (define-derived-mode todo-write-answer-mode special-mode "Request"
   "Major mode of the buffer that shows what an agent asks.
@@ -337,7 +337,7 @@ It is shown as a request is that was not read yet."
              "  "))))
 
 (defun todo-write-answer--way (request)
-  "Return what `todo-write-answer-visit' does for REQUEST, in words."
+  "Return what `o' does for REQUEST, in words."
   (if (or (plist-get request :visit)
           (and request (todo-write-attention-reachable-p (plist-get request :thread))))
       "goes there"
@@ -368,7 +368,7 @@ It is shown as a request is that was not read yet."
 (defun todo-write-answer--insert-choice (choice)
   "Insert a line with the key of CHOICE, its label and its note, both whole.
 CHOICE is one of `todo-write-answer--choices'."
-  (pcase-let ((`(,key ,command ,label ,note) choice)
+  (pcase-let ((`(,key ,_ ,label ,note) choice)
               (format (todo-write-answer--prose todo-write-answer--request)))
     (insert "   ")
     (insert-text-button (cond ((stringp key) key)
@@ -376,9 +376,7 @@ CHOICE is one of `todo-write-answer--choices'."
                               (t (todo-write-text-shape 'dot)))
                         'face 'todo-write-answer-key
                         'follow-link t
-                        'action (lambda (_)
-                                  (if (stringp key) (call-interactively command)
-                                    (funcall command key))))
+                        'action (lambda (_) (todo-write-answer-choose key)))
     (insert "  " (todo-write-answer-text label format))
     (when (and note (not (string-empty-p note)))
       ;; For Emacs, a space separates texts of which one is written from right to left.
@@ -441,6 +439,17 @@ CHOICE is one of `todo-write-answer--choices'."
       (user-error "This answer takes no edited text"))
     (todo-write-answer--give (plist-get option :value) (and may-go-along edited))))
 
+(defun todo-write-answer--confirm-always (option)
+  "Say what OPTION allows always, and let A confirm it after a pause."
+  (setq todo-write-answer--confirming option)
+  (todo-write-answer--draw)
+  (goto-char (point-max))
+  (todo-write-answer-keys-begin #'todo-write-answer--note-end))
+
+(defun todo-write-answer--refuse-because (option)
+  "Give OPTION, a no, with a message that is read."
+  (todo-write-answer--refuse option (todo-write-answer-read "No, because: ")))
+
 (defun todo-write-answer--refuse (option &optional text)
   "Give OPTION, a no, with TEXT and what the user wrote, if that may go along."
   (todo-write-answer--give (plist-get option :value)
@@ -460,39 +469,33 @@ CHOICE is one of `todo-write-answer--choices'."
                                    (todo-write-answer-reply-edited reply)))))))
     (and parts (string-join parts "\n\n"))))
 
-(defun todo-write-answer-yes ()
-  "Allow once what the agent asks for."
-  (interactive nil todo-write-answer-mode)
-  (todo-write-answer--approve (todo-write-answer--take "y")))
-
-(defun todo-write-answer-always ()
-  "Allow always what the agent asks for, after saying what that is."
-  (interactive nil todo-write-answer-mode)
-  (let ((option (todo-write-answer--take "A")))
-    (if todo-write-answer--confirming
-        (todo-write-answer--approve option)
-      (todo-write-answer--confirm-always option))))
-
-(defun todo-write-answer--confirm-always (option)
-  "Say what OPTION allows always, and let A confirm it after a pause."
-  (setq todo-write-answer--confirming option)
-  (todo-write-answer--draw)
-  (goto-char (point-max))
-  (todo-write-answer-keys-begin #'todo-write-answer--note-end))
-
-(defun todo-write-answer-no ()
-  "Refuse what the agent asks for, or take back an \"always\" that is not confirmed."
-  (interactive nil todo-write-answer-mode)
+(defun todo-write-answer-choose (key)
+  "Do what KEY does in a request: its text says what that is.
+KEY is a string, or the number of an answer; interactively, it is the key
+that called this command, or that of an entry of the menu."
+  (interactive (list (todo-write-answer--key last-command-event)) todo-write-answer-mode)
   (todo-write-menu-require 'todo-write-answer-mode)
-  (if todo-write-answer--confirming
-      (todo-write-answer--ask t)
-    (todo-write-answer--refuse (todo-write-answer--take "n"))))
+  (let ((button (and (equal key "RET")
+                     (not (plist-get (todo-write-answer--question) :multiple))
+                     (button-at (point)))))
+    ;; What answers nothing needs no pause.
+    (cond ((equal key "o") (todo-write-answer--visit))
+          ((equal key "u") (todo-write-answer--change))
+          (button (push-button button))
+          ((and todo-write-answer--confirming (member key '("n" "q" "C-g")))
+           (todo-write-answer--ask t))
+          ((member key '("q" "C-g"))
+           (quit-window)
+           (message "Left open; M-x todo-write-answer shows it again"))
+          (t (pcase-let ((`(,_ ,function ,_ ,_ ,option) (todo-write-answer--take key)))
+               (funcall function option))))))
 
-(defun todo-write-answer-no-because ()
-  "Refuse what the agent asks for, with a message to it."
-  (interactive nil todo-write-answer-mode)
-  (let ((option (todo-write-answer--take "N")))
-    (todo-write-answer--refuse option (todo-write-answer-read "No, because: "))))
+(defun todo-write-answer--key (event)
+  "Return the key that EVENT is or, from the menu bar, stands for."
+  (cond ((and (characterp event) (<= ?1 event ?9)) (- event ?0))
+        ((car (seq-find (lambda (entry) (equal (cadr entry) (format "%s" event)))
+                        (seq-mapcat #'cdr (get 'todo-write-answer-mode 'todo-write-menu)))))
+        (t (single-key-description (or (car-safe event) event)))))
 
 (defun todo-write-answer-read (prompt)
   "Read a text with PROMPT for the request in this buffer, and return it.
@@ -510,13 +513,10 @@ shown: it may have been answered elsewhere meanwhile."
     (set-buffer buffer)
     text))
 
-(defun todo-write-answer-choose (&optional number)
-  "Choose the answer with NUMBER, by default that of the key."
-  (interactive nil todo-write-answer-mode)
-  (let* ((option (todo-write-answer--take
-                  (or number (seq-position "0123456789" last-command-event) 0)))
-         (label (plist-get option :label))
-         (question (todo-write-answer--question)))
+(defun todo-write-answer--pick (option)
+  "Choose OPTION, which has a number."
+  (let ((label (plist-get option :label))
+        (question (todo-write-answer--question)))
     (cond ((plist-get question :multiple)
            (let ((chosen (todo-write-answer-reply-chosen todo-write-answer-reply)))
              (setf (todo-write-answer-reply-chosen todo-write-answer-reply)
@@ -528,22 +528,14 @@ shown: it may have been answered elsewhere meanwhile."
            (todo-write-answer--confirm-always option))
           (t (todo-write-answer--approve option)))))
 
-(defun todo-write-answer-done ()
-  "Give the answers chosen to a question that takes several.
-On a key that is shown, press that."
-  (interactive nil todo-write-answer-mode)
-  (if-let* ((button (and (not (plist-get (todo-write-answer--question) :multiple))
-                         (button-at (point)))))
-      (push-button button)
-    (todo-write-answer--take "RET")
-    (todo-write-answer--answer (todo-write-answer--question)
-                               (or (todo-write-answer-reply-chosen todo-write-answer-reply)
-                                   (user-error "Nothing is chosen")))))
+(defun todo-write-answer--done (_)
+  "Give the answers chosen to a question that takes several."
+  (todo-write-answer--answer (todo-write-answer--question)
+                             (or (todo-write-answer-reply-chosen todo-write-answer-reply)
+                                 (user-error "Nothing is chosen"))))
 
-(defun todo-write-answer-type ()
+(defun todo-write-answer--type (_)
   "Type an answer to the question."
-  (interactive nil todo-write-answer-mode)
-  (todo-write-answer--take "t")
   (let ((question (todo-write-answer--question))
         (text (todo-write-answer-read "Answer: ")))
     (todo-write-answer--answer question (if (plist-get question :multiple) (list text) text))))
@@ -557,10 +549,9 @@ On a key that is shown, press that."
         (todo-write-answer--ask)
       (todo-write-answer--give (reverse (todo-write-answer-reply-answers reply))))))
 
-(defun todo-write-answer-change ()
+(defun todo-write-answer--change ()
   "Ask the last question again whose answer was not given yet.
 For a plan, take back the last comment."
-  (interactive nil todo-write-answer-mode)
   (todo-write-answer-shown)
   (let ((reply todo-write-answer-reply))
     (cond ((pop (todo-write-answer-reply-answers reply))
@@ -572,22 +563,12 @@ For a plan, take back the last comment."
 
 ;;; Going elsewhere
 
-(defun todo-write-answer-visit ()
+(defun todo-write-answer--visit ()
   "Go to the buffer of the agent that asks; if it has none, say where it runs."
-  (interactive nil todo-write-answer-mode)
   (let ((request (or todo-write-answer--request (user-error "This is no longer asked"))))
     (if (plist-get request :visit)
         (funcall (plist-get request :visit))
       (todo-write-attention-visit-agent-of (plist-get request :thread)))))
-
-(defun todo-write-answer-leave ()
-  "Leave the request open, or take back an \"always\" that is not confirmed."
-  (interactive nil todo-write-answer-mode)
-  (todo-write-menu-require 'todo-write-answer-mode)
-  (if todo-write-answer--confirming
-      (todo-write-answer--ask t)
-    (quit-window)
-    (message "Left open; M-x todo-write-answer shows it again")))
 
 ;;;###autoload
 (defun todo-write-answer (&optional thread)

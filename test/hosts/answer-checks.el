@@ -321,7 +321,7 @@ All keys count, and its end was read."
        (search-forward "2. Water")
        (cl-letf (((symbol-function 'read-string) (lambda (&rest _) "With the can")))
          (todo-write-answer-comment))
-       (todo-write-answer-no)))
+       (todo-write-answer-choose "n")))
     (answer-checks--says (regexp-quote "> 2. Water\\nWith the can"))
     (answer-checks--in-the-plan
      (lambda ()
@@ -331,7 +331,7 @@ All keys count, and its end was read."
        (todo-write-compose-send)
        (setq-local todo-write-answer--end-seen t)
        (setq todo-write-answer-keys-counts t)
-       (todo-write-answer-yes)))
+       (todo-write-answer-choose "y")))
     (answer-checks--says "Approved Plan (edited by user)[^\n]*3\\. Sweep by hand")
     (answer-checks--says "\"planWasEdited\":true")
     ;; Edits are still asked for.

@@ -350,10 +350,10 @@
             (let ((todo-write-answer-keys-counts t))
               (dolist (event '(?\r ?0 ?9 (mouse-1 nil)))
                 (let ((last-command-event event))
-                  (should-error (todo-write-answer-choose) :type 'user-error)))
+                  (should-error (call-interactively #'todo-write-answer-choose) :type 'user-error)))
               (should (eq given 'nothing))
               (let ((last-command-event ?2))
-                (todo-write-answer-choose))
+                (call-interactively #'todo-write-answer-choose))
               (should (eq given 'there))))
         (kill-buffer todo-write-answer-buffer)
         (todo-write-withdraw "a" "1")))))
@@ -396,9 +396,9 @@
         (should (eq text (and (string-search "N because" header-line-format) t)))
         (cl-letf (((symbol-function 'read-string) (lambda (&rest _) "Neither grows here")))
           (if text
-              (todo-write-answer-no-because)
+              (todo-write-answer-choose "N")
             (should (string-search "takes no message"
-                                   (cadr (should-error (todo-write-answer-no-because)
+                                   (cadr (should-error (todo-write-answer-choose "N")
                                                        :type 'user-error)))))))
       (should (equal given (if text '(no "Neither grows here") 'nothing))))))
 
@@ -540,12 +540,12 @@
    (todo-write-answer-tests--comment "1. Rake" "Both at once" 2)
    (todo-write-answer-tests--comment "# Plan" "Not mine")
    (should (string-search "Not mine" (buffer-string)))
-   (todo-write-answer-change)
+   (todo-write-answer-choose "u")
    (should-not (string-search "Not mine" (buffer-string)))
    ;; An approval would lose them.
-   (should-error (todo-write-answer-yes) :type 'user-error)
+   (should-error (todo-write-answer-choose "y") :type 'user-error)
    (should-not given)
-   (todo-write-answer-no)
+   (todo-write-answer-choose "n")
    (should (equal given '(no "> 1. Rake\n> 2. Water\nBoth at once")))))
 
 (ert-deftest todo-write-answer-comments-only-on-lines-of-the-plan ()
@@ -567,16 +567,16 @@
    (should (string-search "3. Sweep\\u202e" (buffer-string)))
    ;; It must be read again.
    (setq todo-write-answer-keys-counts t)
-   (should-error (todo-write-answer-yes) :type 'user-error)
+   (should-error (todo-write-answer-choose "y") :type 'user-error)
    (setq todo-write-answer--end-seen t)
-   (todo-write-answer-yes)
+   (todo-write-answer-choose "y")
    (should (equal given '(ask "# Plan\n\n1. Rake\n2. Water\n3. Sweep\u202e")))))
 
 (ert-deftest todo-write-answer-an-edited-plan-goes-along-with-keep-planning ()
   (todo-write-answer-tests--with-plan
    (todo-write-answer-edit-to "# Mine")
    (setq todo-write-answer-keys-counts t)
-   (todo-write-answer-no)
+   (todo-write-answer-choose "n")
    (should (equal given '(no "The plan as the user edited it:\n# Mine")))))
 
 (ert-deftest todo-write-answer-a-plan-with-a-huge-line-is-not-edited ()
@@ -594,7 +594,7 @@
    (todo-write-answer-edit)
    (todo-write-compose-send)
    (setq todo-write-answer--end-seen t todo-write-answer-keys-counts t)
-   (todo-write-answer-yes)
+   (todo-write-answer-choose "y")
    (should (equal given '(ask nil)))))
 
 (ert-deftest todo-write-answer-what-was-written-is-there-when-the-plan-is-shown-again ()
@@ -603,7 +603,7 @@
    (todo-write-answer-edit-to "# Mine\n\n1. Rake")
    (let ((request todo-write-answer--request))
      (dolist (kill '(nil t))
-       (if kill (kill-buffer) (todo-write-answer-leave))
+       (if kill (kill-buffer) (todo-write-answer-choose "q"))
        (todo-write-answer)
        (should (eq request todo-write-answer--request))
        (should (string-search "# Mine" (buffer-string)))
