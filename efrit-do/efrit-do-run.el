@@ -121,7 +121,6 @@ cancels the session.  Signal `todo-write-error' if it cannot start."
 (defvar efrit-do-plan-mode-map
   (let ((map (make-sparse-keymap)))
     (define-key map (kbd "C-c C-k") #'efrit-do-cancel)
-    (define-key map (kbd "C-c C-c") #'efrit-do-continue)
     map)
   "Keymap of `efrit-do-plan-mode'.")
 
@@ -156,7 +155,7 @@ Say how to continue SESSION if it is not done."
                                (car (efrit-do-session-said session))))))
     (when (efrit-do-session-resumable-p session)
       (message (substitute-command-keys
-                "Stopped: %s.  \\<efrit-do-plan-mode-map>\\[efrit-do-continue] in the plan continues")
+                "Stopped: %s.  \\<efrit-do-plan-mode-map>C-u \\[efrit-do-cancel] in the plan continues")
                (todo-write-text-line (efrit-do-session-reason session))))))
 
 ;;; Interrupting
@@ -174,25 +173,27 @@ Say how to continue SESSION if it is not done."
       (seq-find predicate efrit-do-sessions)))
 
 ;;;###autoload
-(defun efrit-do-cancel (&optional session)
+(defun efrit-do-cancel (&optional session continue)
   "Stop SESSION, by default that of this buffer or the newest running one.
-Abort its request, run no further tool, and pause its list.
-`efrit-do-continue' continues it.  Signal a `user-error' if none is running."
-  (interactive)
-  (let ((session (or session
-                     (efrit-do-run--session-with #'efrit-do-session-running-p))))
-    (unless session
-      (user-error "No agent is running"))
-    (efrit-do-session-end session 'cancelled "cancelled by the user")
-    (when (called-interactively-p 'interactive)
-      (message "Stopped; M-x efrit-do-continue to continue"))))
+Abort its request, run no further tool, and pause its list.  With a prefix
+argument CONTINUE, continue one that was stopped; see `efrit-do-continue'.
+Signal a `user-error' if there is none."
+  (interactive (list nil current-prefix-arg))
+  (if continue
+      (efrit-do-continue session)
+    (let ((session (or session
+                       (efrit-do-run--session-with #'efrit-do-session-running-p)
+                       (user-error "No agent is running"))))
+      (efrit-do-session-end session 'cancelled "cancelled by the user")
+      (when (called-interactively-p 'interactive)
+        (message (substitute-command-keys
+                  "Stopped; C-u \\[efrit-do-cancel] continues"))))))
 
 ;;;###autoload
 (defun efrit-do-continue (&optional session)
   "Continue SESSION, by default that of this buffer or the newest stopped one.
 Reset the circuit breaker, and return the session.  Signal a `user-error' if
 none can be continued."
-  (interactive)
   (let ((session (or session (efrit-do-run--session-with #'efrit-do-session-resumable-p))))
     (unless (and session (efrit-do-session-resumable-p session))
       (user-error "No stopped session to continue"))

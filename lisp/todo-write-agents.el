@@ -29,9 +29,9 @@
   "Show the plans of agents outside of Emacs, and let them write these here.
 All live sessions of Claude Code and Codex on this machine are followed:
 those whose process runs, and those whose transcript was written within
-ten minutes.  `todo-write-follow-stop' leaves one out.  Agents that have
-the tool todo_write call this Emacs; `todo-write-setup' gives it to
-them.
+ten minutes; `todo-write-follow' with a prefix argument leaves one out.
+Agents that have the tool todo_write call this Emacs; `todo-write-setup'
+gives it to them.
 
 If another Emacs does this already, this one takes over when that ends."
   :global t

@@ -69,17 +69,22 @@ Its plan becomes a thread.  Return its key, or nil if it has not begun,
 once all that FILE has now is in it; a quit ends the wait, and the session
 is followed on.  Interactively, read the session in the minibuffer, the
 newest of the current project first, and show its plan.  With a prefix
-argument, or without FILE, switch `todo-write-agents-mode' on instead,
-which follows all live sessions, and return nil.  SHOW non-nil shows the
-plan, and waits no longer than for that.  Signal `todo-write-input-error'
-if FILE cannot be read.
+argument, stop following that of the plan here, and with two, all; see
+`todo-write-follow-stop'.  Without FILE, switch `todo-write-agents-mode'
+on, which follows all live sessions, and return nil.  SHOW non-nil shows
+the plan, and waits no longer than for that; `stop' stops.  Signal
+`todo-write-input-error' if FILE cannot be read.
 
 FILE may be on another machine, and in a remote folder, the sessions there
 are read in the minibuffer.  Then the machine is connected first; see
 `todo-write-connect'."
-  (interactive (list (unless current-prefix-arg (todo-write-follow--read-session)) t))
-  (if (null file)
-      (ignore (todo-write-agents-mode))
+  (interactive (cond ((null current-prefix-arg) (list (todo-write-follow--read-session) t))
+                     ((equal '(4) current-prefix-arg) (list (todo-write-follow--file-here) 'stop))
+                     (t '(nil stop))))
+  (cond
+   ((eq show 'stop) (todo-write-follow-stop file))
+   ((null file) (ignore (todo-write-agents-mode)))
+   (t
     (todo-write-follow-connect)
     (when (file-remote-p file)
       (todo-write-follow--reach file))
@@ -94,7 +99,16 @@ are read in the minibuffer.  Then the machine is connected first; see
       (let ((thread (todo-write-follow--session-thread session)))
         (when (and show thread)
           (todo-write-show thread t))
-        thread))))
+        thread)))))
+
+(defun todo-write-follow--file-here ()
+  "Return the transcript of the session of the plan here, or signal a `user-error'."
+  (let ((thread (todo-write-here-thread)))
+    (todo-write-follow--session-file
+     (or (seq-find (lambda (session)
+                     (equal thread (todo-write-follow--session-thread session)))
+                   todo-write-follow--followed)
+         (user-error "The session of this plan is not followed")))))
 
 (defun todo-write-follow--reach (file)
   "Connect to the machine of FILE, a remote name; return that machine's name.
@@ -173,19 +187,9 @@ much is read.  Signal `todo-write-input-error' if it cannot be read."
 (defun todo-write-follow-stop (&optional file)
   "Stop following the session whose transcript is FILE; nil for all.
 Its plan stays, paused, and it is not followed again until you ask for it
-by `todo-write-follow'.  Interactively, it is that of the plan at point or
-of this buffer, else of the one that `todo-write-show' shows; with a
-prefix argument, stop all.  That switches `todo-write-agents-mode' off,
+by `todo-write-follow'.  To stop all switches `todo-write-agents-mode' off,
 and sessions are followed again once it is on.  A machine stays connected;
 see `todo-write-disconnect'."
-  (interactive
-   (list (unless current-prefix-arg
-           (let ((thread (todo-write-here-thread)))
-             (todo-write-follow--session-file
-              (or (seq-find (lambda (session)
-                              (equal thread (todo-write-follow--session-thread session)))
-                            todo-write-follow--followed)
-                  (user-error "The session of this plan is not followed")))))))
   (let ((sessions (if file (ensure-list (todo-write-follow--find file))
                     todo-write-follow--followed)))
     (if file

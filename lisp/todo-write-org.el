@@ -110,18 +110,25 @@ TURN is an element of `todo-write-turns'."
          (format "  - %d of %d commands failed\n" failed (plist-get commands :run))
        ""))))
 
-;;;###autoload
+(defvar-local todo-write-org-review nil
+  "Function that returns the review in this buffer as Markdown.")
+
 (defun todo-write-copy (thread &optional format)
   "Copy the plan of THREAD as a check list.
 FORMAT is as in `todo-write-check-list': Markdown with files, lines and
-prompts, or interactively with a prefix argument, Org."
-  (interactive (list (todo-write-here-thread) (and current-prefix-arg 'org)))
-  (let ((total (length (todo-write-items thread)))
-        (text (todo-write-check-list thread format)))
+prompts, or interactively with a prefix argument, Org.  In a review, copy
+that as for a pull request: files, tasks or prompts, commits, commands
+that failed, and your comments."
+  (interactive (list (todo-write-here-thread)
+                     (if todo-write-org-review 'review (and current-prefix-arg 'org))))
+  (let* ((review (eq format 'review))
+         (text (if review (funcall todo-write-org-review) (todo-write-check-list thread format))))
     (when (string-empty-p text)
       (user-error "The list is empty"))
     (kill-new text)
-    (message "Copied %s as %s" (todo-write-text-count total "task")
+    (message "Copied %s as %s"
+             (if review "the review"
+               (todo-write-text-count (length (todo-write-items thread)) "task"))
              (if (eq format 'org) "Org" "Markdown"))))
 
 (provide 'todo-write-org)

@@ -80,7 +80,7 @@ Each is a cons of names of files and an argument of `todo-write-plan-mark'.")
      ("r" "Mark the file as reviewed" todo-write-review-mark)
      ("u" "Undo that" todo-write-review-unmark)
      ("c" "Comment…" todo-write-comment)
-     ("w" "Copy as Markdown" todo-write-review-copy)
+     ("w" "Copy as Markdown" todo-write-copy)
      ("g" "Show what is new now" revert-buffer)
      ("S" "Tell the agent…" todo-write-tell))
     . ,(seq-take todo-write-menu-common 2)))
@@ -100,7 +100,8 @@ nothing.
               (cons (cons 'buffer-read-only todo-write-review-mode-map)
                     minor-mode-overriding-map-alist)
               revert-buffer-function #'todo-write-review--draw-again)
-  (setq-local todo-write-events-draw #'todo-write-review--set-header)
+  (setq-local todo-write-events-draw #'todo-write-review--set-header
+              todo-write-org-review #'todo-write-review--markdown)
   (buffer-disable-undo)
   (add-hook 'todo-write-events-functions #'todo-write-review--on-event))
 
@@ -383,16 +384,6 @@ Those count that are among the observations in memory."
                                                        ": "))
                          collect (concat "- " place
                                          (todo-write-review--line (plist-get comment :text)))))))))
-
-(defun todo-write-review-copy ()
-  "Copy this review as Markdown, as for a pull request.
-It has the files with their lines, the tasks or prompts with theirs, the
-commits, the commands that failed, and your comments."
-  (interactive nil todo-write-review-mode)
-  (todo-write-menu-require 'todo-write-review-mode)
-  (kill-new (todo-write-review--markdown))
-  (message "Copied the review of %s as Markdown"
-           (todo-write-text-count (length todo-write-review--files) "file")))
 
 ;;; Showing
 

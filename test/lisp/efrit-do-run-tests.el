@@ -61,11 +61,11 @@
   (efrit-do-run-tests--with-plan '(((:tool "buffer_create" :input (:name "made" :content "x"))))
     (goto-char (point-min))
     (search-forward "buffer_create made")
-    (todo-write-view-visit)
+    (todo-write-page-visit)
     (should (equal "made" (buffer-name (window-buffer))))
     (kill-buffer "made")
     (with-current-buffer todo-write-view-buffer-name
-      (should-error (todo-write-view-visit) :type 'user-error))))
+      (should-error (todo-write-page-visit) :type 'user-error))))
 
 (ert-deftest efrit-do-says-in-the-plan-why-it-stopped-and-continues-there ()
   (let ((efrit-do-limits '(:calls 1)))
@@ -73,7 +73,8 @@
                                      ((:tool "eval_sexp" :input (:expr "2")))
                                      ((:text "At last.")))
       (should (efrit-do-run-tests--has-p "the agent made 1 tool call, the limit"))
-      (call-interactively (key-binding (kbd "C-c C-c")))
+      (let ((current-prefix-arg '(4)))
+        (call-interactively (key-binding (kbd "C-c C-k"))))
       (efrit-do-run-tests--await session)
       (should (efrit-do-run-tests--has-p "At last."))
       (should-error (efrit-do-continue session) :type 'user-error))))
@@ -85,7 +86,6 @@
 
 (ert-deftest efrit-do-has-its-keys-in-the-plans-of-sessions-only ()
   (efrit-do-run-tests--with-plan '(((:text "Done.")))
-    (should (eq 'efrit-do-continue (key-binding (kbd "C-c C-c"))))
     (setf (efrit-do-session-status session) 'running)
     (call-interactively (key-binding (kbd "C-c C-k")))
     (should (eq 'cancelled (efrit-do-session-status session)))

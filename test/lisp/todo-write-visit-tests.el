@@ -100,7 +100,7 @@ RESULT is the call's text."
                       (todo-write-comment)
                       (todo-write-compose-cancel)
                       (with-current-buffer "*todo-write-review*"
-                        (todo-write-review-copy)
+                        (call-interactively #'todo-write-copy)
                         (todo-write-review-mark)
                         (revert-buffer)
                         (todo-write-review-unmark))))
