@@ -102,11 +102,8 @@ refuses it."
   :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
-(defcustom todo-write-history-limit 1000
-  "Number of observations of a thread kept in memory; the journal keeps all."
-  :type 'natnum
-  :group 'todo-write
-  :package-version '(todo-write . "0.2.0"))
+(defvar todo-write-history-limit 1000
+  "Number of observations of a thread kept in memory; the journal keeps all.")
 
 (defcustom todo-write-record-patches t
   "Non-nil means to record the patches of agents, nil only how many lines.
