@@ -36,14 +36,16 @@
 (defconst todo-write-commands--functions
   '((todo-write-agent . todo-write-agent-watch)
     (todo-write-list . todo-write-read-thread)
+    (todo-write-list . todo-write-list-to-forget)
     (todo-write-note . todo-write-note-result))
   "The files of other functions that are called from below, (FILE . FUNCTION).
 They read what a command is about, add the user's messages to a result, and
 Emacs calls them when a hook gets a function.")
 
 ;; They are about the plan there, and have keys or are in the menus.
-(dolist (command '( todo-write-log todo-write-menu todo-write-resume-session
-                    todo-write-show-diff todo-write-switch))
+(dolist (command '( todo-write-copy todo-write-history todo-write-log todo-write-menu
+                    todo-write-resume-session todo-write-show-diff todo-write-switch
+                    todo-write-timeline))
   (put command 'completion-predicate
        (lambda (_command buffer)
          (and (get (buffer-local-value 'major-mode buffer) 'todo-write-menu) t))))

@@ -5,9 +5,9 @@
 
 ;;; Commentary:
 
-;; `H' in a plan, or `M-x todo-write-history', shows an index of its revisions, the
-;; newest first, with a heading where a new list begins.  RET shows one: its author
-;; and time, the list, and what changed; `n' and `p' go on, as in the index.
+;; `? H' in a plan shows an index of its revisions, the newest first, with a heading
+;; where a new list begins.  RET shows one: its author and time, the list, and what
+;; changed; `n' and `p' go on, as in the index.
 
 ;;; Code:
 
@@ -34,12 +34,12 @@
   "Major mode of the buffer that shows one revision of a plan."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page-set-up #'todo-write-history--draw))
+  (todo-write-page-set-up #'todo-write-history--draw :step #'todo-write-history--older))
 
 (todo-write-menu-define 'todo-write-history-mode todo-write-history-mode-map "History"
   `(("Revision"
-     ("n" "Older" todo-write-history-older)
-     ("p" "Newer" todo-write-history-newer)
+     ("n" "Older" todo-write-page-next)
+     ("p" "Newer" todo-write-page-previous)
      ("g" "Refresh" revert-buffer))
     . ,todo-write-menu-common))
 
@@ -55,20 +55,13 @@
   (todo-write-history--open
    thread (plist-get (caar (last (todo-write-item-changes thread id))) :revision)))
 
-(defun todo-write-history-older (&optional count)
-  "Show the revision before; with COUNT, that many back."
-  (interactive "p" todo-write-history-mode)
-  (todo-write-history-newer (- (or count 1))))
-
-(defun todo-write-history-newer (&optional count)
-  "Show the next revision; with COUNT, that many on."
-  (interactive "p" todo-write-history-mode)
-  (todo-write-menu-require 'todo-write-history-mode)
+(defun todo-write-history--older (count)
+  "Show the revision that came COUNT before the one shown."
   ;; A damaged journal leaves gaps.
   (let* ((numbers (mapcar (lambda (revision) (plist-get revision :revision))
                           (todo-write-revisions todo-write-view-thread)))
-         (index (+ (or count 1) (or (seq-position numbers todo-write-history--revision)
-                                    (length numbers)))))
+         (index (- (or (seq-position numbers todo-write-history--revision) (length numbers))
+                   count)))
     (cond ((< index 0) (user-error "This is the first revision"))
           ((>= index (length numbers)) (user-error "This is the newest revision"))
           (t (todo-write-history--show (nth index numbers))))))
@@ -187,18 +180,19 @@ is about dependencies and the owner."
   "Major mode of the buffer that lists the revisions of a plan."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page-set-up-table #'todo-write-history--index))
+  (todo-write-page-set-up-table
+   #'todo-write-history--index
+   (lambda (number) (todo-write-history--open todo-write-view-thread number))))
 
 (todo-write-menu-define
  'todo-write-history-index-mode todo-write-history-index-mode-map "Index"
  `(("Revision"
-    ("RET" "Show it" todo-write-history-visit)
+    ("RET" "Show it" todo-write-page-visit)
     ("n" "Next" next-line)
     ("p" "Previous" previous-line)
     ("g" "Refresh" revert-buffer))
    . ,todo-write-menu-common))
 
-;;;###autoload
 (defun todo-write-history (&optional thread)
   "Show the revisions of THREAD as an index, the newest first; return the buffer.
 THREAD is a key, by default the one at point or of this buffer, else that
@@ -277,11 +271,6 @@ Many new tasks are counted; other changes show the task."
                                  (todo-write-detail-mark type))
                                " " (todo-write-text-plain (or (plist-get item :content) "")))))
      "  ")))
-
-(defun todo-write-history-visit ()
-  "Show the revision at point and what it changed."
-  (interactive nil todo-write-history-index-mode)
-  (todo-write-history--open todo-write-view-thread (todo-write-page-id-here "revision")))
 
 (provide 'todo-write-history)
 ;;; todo-write-history.el ends here

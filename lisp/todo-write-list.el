@@ -169,9 +169,11 @@ that of its refused calls that are new, and how full its context is from
    (lambda ()
      ;; Rows keep their order while the user is there.
      (todo-write-list--read (eq (current-buffer) (window-buffer))))
-   (lambda ()
-     (run-hooks 'todo-write-list-refresh-hook)
-     (todo-write-list--print)))
+   #'todo-write-switch
+   :revert (lambda ()
+             (run-hooks 'todo-write-list-refresh-hook)
+             (todo-write-list--print))
+   :toggle #'todo-write-list--toggle-older)
   ;; Emacs 28 never forgets an `add-hook' with a depth.
   (setq-local context-menu-functions (list t #'todo-write-menu-context)
               todo-write-page-table-sorts t)
@@ -183,7 +185,7 @@ that of its refused calls that are new, and how full its context is from
 
 (todo-write-menu-define 'todo-write-list-mode todo-write-list-mode-map "Agents"
   `(("Agent"
-     ("RET" "Show its plan" todo-write-list-show)
+     ("RET" "Show its plan" todo-write-page-visit)
      ("o" "Go to its buffer" todo-write-view-visit-agent)
      ("v" "Review what is new" todo-write-review)
      ("=" "Show its diff" todo-write-show-diff)
@@ -192,9 +194,9 @@ that of its refused calls that are new, and how full its context is from
      ("O" "Resume an ended session…" todo-write-resume-session)
      ("m" "Seen or unseen" todo-write-list-toggle-seen)
      ("d" "Dismiss" todo-write-list-dismiss)
-     ("k" "Forget…" todo-write-list-forget))
+     ("k" "Forget…" todo-write-forget))
     ("List"
-     ("TAB" "Show or hide older ones" todo-write-list-toggle-older)
+     ("TAB" "Show or hide older ones" todo-write-page-toggle)
      ("g" "Refresh" revert-buffer))
     . ,todo-write-menu-common))
 
@@ -257,7 +259,10 @@ If another one of these looks alike, a short id precedes its title."
                 ("Plan" (list (concat id (todo-write-agent-label agent))
                               'face 'todo-write-title 'follow-link t
                               'help-echo "RET, mouse-1: show this plan"
-                              'action #'todo-write-list-show))
+                              'action (lambda (button)
+                                        ;; Clicking a button does not move point.
+                                        (goto-char (button-start button))
+                                        (todo-write-page-visit))))
                 (_
                  ;; Without help, the tooltip is the cell, with keys replaced.
                  (todo-write-text-helped
@@ -308,8 +313,8 @@ KEEP non-nil means that those that are there keep their order."
             (todo-write-row-button
              (propertize (format " %d older; RET shows %s\n" older (if (> older 1) "them" "it"))
                          'face 'todo-write-time)
-             'todo-write-button "RET, mouse-1: show them" 'todo-write-older t
-             'action (lambda (_) (todo-write-list-toggle-older)))))))
+             'todo-write-button "RET, mouse-1: show them"
+             'action #'todo-write-list--toggle-older)))))
 
 ;;;###autoload
 (defun todo-write-list ()
@@ -334,22 +339,8 @@ KEEP non-nil means that those that are there keep their order."
   (or (cdr (assoc (tabulated-list-get-id) todo-write-list--agents))
       (user-error "No agent here")))
 
-(defun todo-write-list-show (&optional button)
-  "Show the plan of the agent at point, or that of the row with BUTTON.
-On the count, show older agents."
-  (interactive nil todo-write-list-mode)
-  ;; Clicking a button does not move point.
-  (when button
-    (goto-char (button-start button)))
-  (if (get-text-property (point) 'todo-write-older)
-      (todo-write-list-toggle-older)
-    (todo-write-switch (plist-get (todo-write-list--agent) :thread))))
-
-(defun todo-write-list-toggle-older ()
-  "Show the agents that have been idle for long, or hide them.
-Long is more than `todo-write-list-hours'."
-  (interactive nil todo-write-list-mode)
-  (todo-write-menu-require 'todo-write-list-mode)
+(defun todo-write-list--toggle-older (_)
+  "Show the agents that have been idle for `todo-write-list-hours', or hide them."
   (setq todo-write-list--unfolded (not todo-write-list--unfolded))
   (todo-write-list--print))
 
@@ -394,18 +385,16 @@ If the region is active, all agents in it are treated like the first one."
     (message (if dismissed "Dismissed until the next activity; d undoes"
                "No longer dismissed"))))
 
-(defun todo-write-list-forget ()
-  "Forget the thread at point, or all in the active region, after a question.
-That is its list, its history and its journal."
-  (interactive nil todo-write-list-mode)
+(defun todo-write-list-to-forget ()
+  "Return the thread at point, or those in the active region, after a question."
   (let ((threads (todo-write-list--threads-here)))
-    (when (yes-or-no-p (if (cdr threads)
-                           (format "Forget the plans of %d agents and their histories? "
-                                   (length threads))
-                         (format "Forget the plan of %s and its history? "
-                                 (todo-write-agent-label (todo-write-list--agent)))))
-      (todo-write-forget threads)
-      (todo-write-list--print))))
+    (unless (yes-or-no-p (if (cdr threads)
+                             (format "Forget the plans of %d agents and their histories? "
+                                     (length threads))
+                           (format "Forget the plan of %s and its history? "
+                                   (todo-write-agent-label (todo-write-list--agent)))))
+      (user-error "Nothing is forgotten"))
+    threads))
 
 ;;; Completion
 

@@ -24,11 +24,11 @@
   "Major mode for the observations of a thread."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page-set-up-table #'todo-write-log--table))
+  (todo-write-page-set-up-table #'todo-write-log--table #'todo-write-log--show))
 
 (todo-write-menu-define 'todo-write-log-mode todo-write-log-mode-map "Log"
   `(("Event"
-     ("RET" "Show" todo-write-log-show))
+     ("RET" "Show" todo-write-page-visit))
     ("Log"
      ("g" "Refresh" revert-buffer))
     . ,todo-write-menu-common))
@@ -73,11 +73,9 @@ Signal a `user-error' if there is no thread."
     (funcall todo-write-events-draw)
     (goto-char (point-max))))
 
-(defun todo-write-log-show ()
-  "Show the whole observation at point.  Signal a `user-error' if there is none."
-  (interactive nil todo-write-log-mode)
-  (let* ((id (todo-write-page-id-here "observation"))
-         (observation (seq-find (lambda (each) (equal (plist-get each :id) id))
+(defun todo-write-log--show (id)
+  "Show the whole observation ID."
+  (let* ((observation (seq-find (lambda (each) (equal (plist-get each :id) id))
                                 (todo-write-observations todo-write-view-thread)))
          (content (plist-get observation :content))
          (input (and (consp content) (plist-get content :input))))

@@ -60,8 +60,8 @@ answers an agent and `?' shows the menu."
       (unless menu
         (define-key map (kbd key) command))))
   (define-key map "?" #'todo-write-menu)
-  (when (and (assoc "RET" (cdar groups)) (null (seq-difference todo-write-menu-common groups)))
-    (define-key map [mouse-1] #'todo-write-page-click))
+  (when (eq #'todo-write-page-visit (nth 2 (assoc "RET" (cdar groups))))
+    (define-key map [mouse-1] #'todo-write-page-visit))
   (define-key map "a" #'todo-write-answer)
   (put mode 'todo-write-menu groups)
   (easy-menu-define nil map (format "Menu of `%s'." mode)

@@ -8,8 +8,9 @@
 ;; What our read-only buffers have in common.  A page is drawn for the narrowest of its
 ;; windows, and again when these change; what is drawn is decided by
 ;; `todo-write-events-draw'.  A table is a page whose rows are entries of
-;; `tabulated-list-mode'.  While a buffer of ours is drawn, point and windows keep their
-;; lines, or what the buffer says instead.  What can be pressed in one is a button.
+;; `tabulated-list-mode'.  Each says what RET, TAB, n and p do in it.  While a buffer of
+;; ours is drawn, point and windows keep their lines, or what the buffer says instead.
+;; What can be pressed in one is a button.
 
 ;;; Code:
 
@@ -79,14 +80,21 @@ By default, WINDOW is the selected one.  Any buffer may be current."
           (todo-write-later (current-buffer))
         (funcall todo-write-events-draw)))))
 
-(defun todo-write-page-set-up (draw &optional revert)
+(defvar-local todo-write-page--does nil
+  "What the commands of pages call in this buffer, a plist of functions.")
+
+(defun todo-write-page-set-up (draw &rest does)
   "Set up the current buffer as a read-only page, which DRAW draws.
-REVERT is for `revert-buffer', by default DRAW."
+DOES is a plist of functions: `:revert' is for `revert-buffer', by default
+DRAW; RET calls `:visit', TAB `:toggle' with its prefix argument, and n and
+p call `:step' with a number of rows."
   (setq bidi-paragraph-direction 'left-to-right ; Or Hebrew tasks reverse their rows.
         show-trailing-whitespace nil
         truncate-lines t)
-  (setq-local todo-write-events-draw draw
-              revert-buffer-function (lambda (&rest _) (funcall (or revert draw))))
+  (setq-local todo-write-page--does does
+              todo-write-events-draw draw
+              revert-buffer-function (lambda (&rest _)
+                                       (funcall (or (plist-get does :revert) draw))))
   (buffer-disable-undo)
   (add-hook 'kill-buffer-hook (lambda () (todo-write-events-unmark (current-buffer))) nil t)
   (dolist (hook '(window-size-change-functions
@@ -113,13 +121,41 @@ ACTION is passed to `pop-to-buffer'."
   ;; Texts have faces of their own, and the keys of the mode press them.
   'face nil 'keymap nil 'help-echo nil)
 
-(defun todo-write-page-click (event)
-  "Do what RET does where EVENT, a click, was, if something can be pressed there."
-  (declare (completion ignore))
-  (interactive "e")
-  (mouse-set-point event)
-  (when (or (button-at (point)) (get-text-property (point) 'tabulated-list-id))
-    (call-interactively (key-binding (kbd "RET")))))
+(defun todo-write-page--do (what &rest arguments)
+  "Call with ARGUMENTS what WHAT, a keyword, does in this buffer."
+  (apply (or (plist-get todo-write-page--does what)
+             (user-error "This works only in some buffers of todo-write"))
+         arguments))
+
+(defun todo-write-page-visit (&optional event)
+  "Visit or open what is at point: a task, a file, an output, an agent, a revision.
+EVENT may be a click, which does so where it was if something is there."
+  (interactive (list last-command-event)
+               todo-write-view-mode todo-write-list-mode todo-write-history-index-mode
+               todo-write-timeline-mode todo-write-search-mode todo-write-log-mode)
+  (let ((is-click (mouse-event-p event)))
+    (when is-click
+      (mouse-set-point event))
+    (when (or (not is-click) (button-at (point)) (tabulated-list-get-id))
+      (todo-write-page--do :visit))))
+
+(defun todo-write-page-toggle (&optional all)
+  "Open or fold what is at point: a task, an entry, a part of the last line.
+On folded tasks, unfold them; on a subagent's list, show that.  With a
+prefix argument ALL, open all, or close all if any is open.  In the
+overview, show or hide the agents that have been idle for long."
+  (interactive "P" todo-write-view-mode todo-write-list-mode)
+  (todo-write-page--do :toggle all))
+
+(defun todo-write-page-next (&optional count)
+  "Move to the next row, place or older revision; with COUNT, that many on."
+  (interactive "p" todo-write-view-mode todo-write-history-mode todo-write-search-mode)
+  (todo-write-page--do :step (or count 1)))
+
+(defun todo-write-page-previous (&optional count)
+  "Move to the previous row, place or newer revision; with COUNT, that many back."
+  (interactive "p" todo-write-view-mode todo-write-history-mode todo-write-search-mode)
+  (todo-write-page-next (- (or count 1))))
 
 (defun todo-write-page-move (count)
   "Move to the COUNT-th next button that is shown, or back if COUNT is negative.
@@ -193,20 +229,26 @@ The windows that show it stay at their lines, too."
 (defvar-local todo-write-page-table-sorts nil
   "Non-nil if rows of this table change their order; then windows keep their lines.")
 
-(defun todo-write-page-set-up-table (read &optional revert)
+(defun todo-write-page-set-up-table (read visit &rest does)
   "Set up the current buffer as a table of what READ returns.
 That is a list (COLUMNS ENTRIES NOTE MORE): columns as in
 `tabulated-list-format', in which a width of nil is that of the widest
 cell; entries as in `tabulated-list-entries'; a construct for the mode
-line; and text below the rows.  REVERT is as in `todo-write-page-set-up'."
-  (todo-write-page-set-up (lambda ()
-                            (todo-write-page-drawn)
-                            (let ((drawing (cl-incf todo-write-page--drawings))
-                                  (table (funcall read)))
-                              ;; While it was read, a timer may have drawn what is newer.
-                              (when (= drawing todo-write-page--drawings)
-                                (apply #'todo-write-page--draw-table table))))
-                          revert)
+line; and text below the rows.  VISIT is called with the id of the row at
+point; DOES is as in `todo-write-page-set-up'."
+  (apply #'todo-write-page-set-up
+         (lambda ()
+           (todo-write-page-drawn)
+           (let ((drawing (cl-incf todo-write-page--drawings))
+                 (table (funcall read)))
+             ;; While it was read, a timer may have drawn what is newer.
+             (when (= drawing todo-write-page--drawings)
+               (apply #'todo-write-page--draw-table table))))
+         :visit (lambda ()
+                  (cond ((tabulated-list-get-id) (funcall visit (tabulated-list-get-id)))
+                        ((button-at (point)) (push-button))
+                        (t (user-error "No row here"))))
+         does)
   (setq tabulated-list-padding 1))
 
 (defun todo-write-page--draw-table (columns entries &optional note more)
@@ -262,10 +304,6 @@ the line counts.  START is non-nil for the start of a window."
     (while (not (or (eobp) (equal id (tabulated-list-get-id))))
       (forward-line))
     (unless (eobp) (point))))
-
-(defun todo-write-page-id-here (what)
-  "Return the id of the row at point; signal a `user-error' if no WHAT is there."
-  (or (tabulated-list-get-id) (user-error "No %s here" what)))
 
 (provide 'todo-write-page)
 ;;; todo-write-page.el ends here

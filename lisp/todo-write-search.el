@@ -6,7 +6,7 @@
 ;;; Commentary:
 
 ;; `M-x todo-write-search' lists the places in all plans that have some words, newest
-;; first: tasks, and what agents and users said and ran.  `F' in the buffers of a plan
+;; first: tasks, and what agents and users said and ran.  `? F' in the buffers of a plan
 ;; searches that plan, closed rows and earlier lists included.  `n' and `p' show each
 ;; place in its plan beside the list; `RET' goes there.
 
@@ -49,15 +49,17 @@
   (todo-write-menu-begin-mode)
   (todo-write-page-set-up-table
    #'todo-write-search--table
-   (lambda ()
-     (todo-write-search--show-places
-      (todo-write-search--find todo-write-search--text todo-write-view-thread)))))
+   (lambda (place) (todo-write-search--show place t))
+   :revert (lambda ()
+             (todo-write-search--show-places
+              (todo-write-search--find todo-write-search--text todo-write-view-thread)))
+   :step #'todo-write-search--step))
 
 (todo-write-menu-define 'todo-write-search-mode todo-write-search-mode-map "Search"
   `(("Place"
-     ("RET" "Go to it" todo-write-search-goto)
-     ("n" "Next, in its plan" todo-write-search-next)
-     ("p" "Previous, in its plan" todo-write-search-previous)
+     ("RET" "Go to it" todo-write-page-visit)
+     ("n" "Next, in its plan" todo-write-page-next)
+     ("p" "Previous, in its plan" todo-write-page-previous)
      ("g" "Search again" revert-buffer))
     . ,todo-write-menu-common))
 
@@ -220,25 +222,14 @@ if that is not known, either."
       t)
      ((and turn (not (stringp part))) (todo-write-view-move-goto-turn turn)))))
 
-(defun todo-write-search-goto ()
-  "Go to the place at point, in its plan."
-  (interactive nil todo-write-search-mode)
-  (todo-write-search--show (todo-write-page-id-here "place") t))
-
-(defun todo-write-search-next (&optional count)
-  "Move COUNT places on, by default one, and show that in its plan beside."
-  (interactive "p" todo-write-search-mode)
+(defun todo-write-search--step (count)
+  "Move COUNT places on, and show that one in its plan beside."
   (let ((start (point)))
-    (forward-line (or count 1))
+    (forward-line count)
     (unless (and (tabulated-list-get-id) (/= start (point)))
       (goto-char start)
       (user-error "No more places")))
-  (todo-write-search--show (todo-write-page-id-here "place") nil))
-
-(defun todo-write-search-previous (&optional count)
-  "Move COUNT places back, by default one, and show that in its plan beside."
-  (interactive "p" todo-write-search-mode)
-  (todo-write-search-next (- (or count 1))))
+  (todo-write-search--show (tabulated-list-get-id) nil))
 
 (provide 'todo-write-search)
 ;;; todo-write-search.el ends here

@@ -5,9 +5,8 @@
 
 ;;; Commentary:
 
-;; `T' in a plan, or `M-x todo-write-timeline', shows a row for each task that has
-;; started, those of earlier lists too, with a bar for each interval in which it was
-;; in progress.  Long waits are left out.
+;; `? T' in a plan shows a row for each task that has started, those of earlier lists
+;; too, with a bar for each interval in which it was in progress.  Long waits are left out.
 
 ;;; Code:
 
@@ -114,11 +113,11 @@ SPAN is the time span of all rows."
   "Major mode of the buffer that shows which task was in progress when."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page-set-up-table #'todo-write-timeline--table))
+  (todo-write-page-set-up-table #'todo-write-timeline--table #'todo-write-timeline--goto))
 
 (todo-write-menu-define 'todo-write-timeline-mode todo-write-timeline-mode-map "Timeline"
   `(("Task"
-     ("RET" "Go to it in the plan" todo-write-timeline-goto))
+     ("RET" "Go to it in the plan" todo-write-page-visit))
     ("Timeline"
      ("g" "Refresh" revert-buffer))
     . ,todo-write-menu-common))
@@ -161,7 +160,6 @@ SPAN is the time span of all rows."
                                                        (plist-get row :spent))
                                                       'face 'todo-write-time))))))))))
 
-;;;###autoload
 (defun todo-write-timeline (&optional thread)
   "Show which task of THREAD was in progress when; return the buffer.
 THREAD is a key, by default the one at point or of this buffer, else that
@@ -173,13 +171,11 @@ such.  Signal a `user-error' if there is no thread."
     (funcall todo-write-events-draw)
     (goto-char (point-min))))
 
-(defun todo-write-timeline-goto ()
-  "Go to the task at point in its plan."
-  (interactive nil todo-write-timeline-mode)
-  (let ((id (todo-write-page-id-here "task")))
-    (with-current-buffer (todo-write-show todo-write-view-thread t)
-      (or (todo-write-view-move-goto-any id)
-          (todo-write-history-open-of todo-write-view-thread id)))))
+(defun todo-write-timeline--goto (id)
+  "Go to the task ID in its plan."
+  (with-current-buffer (todo-write-show todo-write-view-thread t)
+    (or (todo-write-view-move-goto-any id)
+        (todo-write-history-open-of todo-write-view-thread id))))
 
 (provide 'todo-write-timeline)
 ;;; todo-write-timeline.el ends here

@@ -31,16 +31,18 @@
 
 ;;; Moving and opening
 
-(defun todo-write-view-next (&optional count)
-  "Move to the next row; with COUNT, that many rows forward."
-  (interactive "p" todo-write-view-mode)
-  (unless (todo-write-page-move (or count 1))
-    (user-error (if (> (or count 1) 0) "No further task" "No task before this one"))))
+(define-obsolete-function-alias 'todo-write-view-next #'todo-write-page-next "0.4.0")
 
-(defun todo-write-view-previous (&optional count)
-  "Move to the previous row; with COUNT, that many rows back."
-  (interactive "p" todo-write-view-mode)
-  (todo-write-view-next (- (or count 1))))
+(define-obsolete-function-alias 'todo-write-view-previous #'todo-write-page-previous "0.4.0")
+
+(define-obsolete-function-alias 'todo-write-view-visit #'todo-write-page-visit "0.4.0")
+
+(define-obsolete-function-alias 'todo-write-view-toggle #'todo-write-page-toggle "0.4.0")
+
+(defun todo-write-view-move-step (count)
+  "Move COUNT rows forward."
+  (unless (todo-write-page-move count)
+    (user-error (if (> count 0) "No further task" "No task before this one"))))
 
 (defun todo-write-view-move-id-at-point ()
   "Return the id of the task at point.
@@ -232,12 +234,10 @@ says that it cost."
 (define-button-type 'todo-write-dropped :supertype 'todo-write-button
   'action (lambda (_) (user-error "R brings this task back")))
 
-(defun todo-write-view-visit (&optional toggle)
+(defun todo-write-view-move-visit (&optional toggle)
   "Visit what is at point: a file, the output of a command, another plan.
 On a task, open or close its story; on folded tasks, unfold them.
 TOGGLE non-nil opens or closes whatever can be opened."
-  (interactive nil todo-write-view-mode)
-  (todo-write-menu-require 'todo-write-view-mode)
   (let ((button (or (button-at (point))
                     (todo-write-place-start (get-text-property (point) 'todo-write-id)))))
     (cond ((null button) (todo-write-view-move-id-at-point))
@@ -246,14 +246,11 @@ TOGGLE non-nil opens or closes whatever can be opened."
            (todo-write-view-move--toggle button))
           (t (funcall (button-get button 'action) button)))))
 
-(defun todo-write-view-toggle (&optional all)
-  "Open or fold what is at point: a task, an entry, a part of the last line.
-On folded tasks, unfold them; on a subagent's list, show that.  With a
-prefix argument ALL, open all, or close all if any is open."
-  (interactive "P" todo-write-view-mode)
+(defun todo-write-view-move-toggle (all)
+  "Open or fold what is at point, or ALL if that is non-nil."
   (if all
       (todo-write-view-move--toggle-all)
-    (todo-write-view-visit 'toggle)))
+    (todo-write-view-move-visit 'toggle)))
 
 (defun todo-write-view-move--toggle (button)
   "Open or close what BUTTON stands for, and draw the plan.
@@ -273,7 +270,6 @@ On a file, close the story that it is in, and move to its heading."
 (defun todo-write-view-move--toggle-all ()
   "Open the details of all rows and all below them, or close all if any is open.
 The turn that runs is open by itself."
-  (todo-write-menu-require 'todo-write-view-mode)
   (let ((thread todo-write-view-thread))
     (setq todo-write-view-rows-open
           (unless (seq-difference todo-write-view-rows-open

@@ -54,16 +54,16 @@ It is *todo-write* where *efrit-todos* is Efrit's; see `todo-write-view-rename'.
 
 (defvar todo-write-view-mode-map
   (let ((map (make-sparse-keymap)))
-    (define-key map "n" #'todo-write-view-next)
-    (define-key map "p" #'todo-write-view-previous)
+    (define-key map "n" #'todo-write-page-next)
+    (define-key map "p" #'todo-write-page-previous)
     (define-key map [remap undo] #'todo-write-edit-undo)
     map)
   "Keymap of `todo-write-view-mode'.")
 
 (todo-write-menu-define 'todo-write-view-mode todo-write-view-mode-map "Plan"
   `(("Task"
-     ("RET" "Visit or open" todo-write-view-visit)
-     ("TAB" "Open or fold" todo-write-view-toggle)
+     ("RET" "Visit or open" todo-write-page-visit)
+     ("TAB" "Open or fold" todo-write-page-toggle)
      ("=" "Diff" todo-write-show-diff)
      ("v" "Review what is new" todo-write-review)
      ("t" "Next status" todo-write-edit-cycle-status)
@@ -90,13 +90,17 @@ It is *todo-write* where *efrit-todos* is Efrit's; see `todo-write-view-rename'.
 
 Each task is a row: \\=✓ completed, \\=● in progress, \\=○ pending, \\=‖ paused
 and \\=✗ gone before it was completed.  Below the tasks are your prompts,
-newest first, each with what came of it.  \\[todo-write-view-visit] opens what is at point,
+newest first, each with what came of it.  \\[todo-write-page-visit] opens what is at point,
 and \\[todo-write-menu] shows all keys.
 
 \\{todo-write-view-mode-map}"
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page-set-up #'todo-write-view-draw-all #'todo-write-view-refresh)
+  (todo-write-page-set-up #'todo-write-view-draw-all
+                          :revert #'todo-write-view-refresh
+                          :visit #'todo-write-view-move-visit
+                          :toggle #'todo-write-view-move-toggle
+                          :step #'todo-write-view-move-step)
   (todo-write-place-set-up)
   ;; Lines are short: finding their ends is faster than a cache of them.
   (setq-local cache-long-scans nil
@@ -208,7 +212,7 @@ passed to `display-buffer'."
   (goto-char (point-min))
   ;; There may be no row.
   (ignore-error user-error
-    (todo-write-view-next))
+    (todo-write-page-next))
   (dolist (window (get-buffer-window-list nil nil t))
     (set-window-start window (point-min))
     (set-window-point window (point))

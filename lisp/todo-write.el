@@ -556,10 +556,12 @@ DO NOT use for simple single-step tasks like opening files.")
 (defun todo-write-forget (thread)
   "Forget THREAD: its list, its history and its journal.
 THREAD may be a list of threads.  Signal `todo-write-journal-error' if a
-journal cannot be deleted.  Interactively, a prefix argument forgets all
-plans of a project, after a question."
-  (interactive (list (if current-prefix-arg (todo-write--read-project-to-forget)
-                       (todo-write-read-thread "Forget thread: "))))
+journal cannot be deleted.  In the overview, forget that at point or all in
+the active region, and with a prefix argument, all plans of a project, each
+after a question."
+  (interactive (list (cond (current-prefix-arg (todo-write--read-project-to-forget))
+                           ((derived-mode-p 'todo-write-list-mode) (todo-write-list-to-forget))
+                           (t (todo-write-read-thread "Forget thread: ")))))
   (if (and (consp thread) (proper-list-p thread) (seq-every-p #'stringp thread))
       (mapc #'todo-write-forget thread)
     (todo-write-core-configure)

@@ -203,7 +203,7 @@ the last of them is changed.")
   (switch-to-buffer (todo-write-show "login"))
   (delete-other-windows)
   (todo-write-view-move-goto (plist-get (screenshot-current) :id))
-  (todo-write-view-visit))
+  (todo-write-page-visit))
 
 (defun screenshot-current ()
   "Return the task in progress."
@@ -416,7 +416,7 @@ async function login")
   (delete-other-windows)
   (goto-char (point-min))
   (search-forward "throw a LoginError")
-  (todo-write-view-toggle))
+  (todo-write-page-toggle))
 
 (defun screenshot-scene-review ()
   "The review of what is new, and a comment on a line."

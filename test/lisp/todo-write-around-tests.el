@@ -15,7 +15,6 @@
 (require 'bookmark)
 (require 'desktop)
 (require 'imenu)
-(require 'transient)
 (require 'todo-write-bookmark)
 (require 'todo-write-view-test-helper)
 (require 'todo-write-auto-show)
@@ -45,8 +44,7 @@
 (ert-deftest todo-write-commands-of-a-buffer-change-no-other-one ()
   (mapc #'require '(todo-write-edit todo-write-search todo-write-answer
                     todo-write-visit todo-write-note))
-  (should (memq 'todo-write-search-goto (todo-write-around-tests--buffer-commands)))
-  (should (memq 'todo-write-log-show (todo-write-around-tests--buffer-commands)))
+  (should (memq 'todo-write-page-visit (todo-write-around-tests--buffer-commands)))
   (todo-write-test-with-view
     (todo-write-test-write "a" "Oak")
     (let ((plan (current-buffer)))
@@ -82,19 +80,13 @@
                                          (get 'todo-write-view-mode-transient 'transient--prefix)
                                          t)))))))))
 
-(defun todo-write-menu-tests--command (mode key)
-  "Return the command of KEY in the transient of MODE."
-  (let ((suffix (transient-get-suffix (todo-write-menu--transient mode) key)))
-    ;; Older versions of transient have a list (LEVEL CLASS PLIST).
-    (plist-get (if (keywordp (cadr suffix)) (cdr suffix) (car (last suffix))) :command)))
-
 (ert-deftest todo-write-menu-offers-the-commands-of-the-buffers-keys ()
   (todo-write-test-with-view
     ;; Without a task, point is on a button, whose RET is its own.
     (todo-write-test-write "a" "Oak")
     (should (eq (key-binding "?") 'todo-write-menu))
-    (dolist (key '("RET" "e" "+" "k" "t" "R" "u" "." "d" "H" "T" "s" "^" "N" "w" "o"))
-      (should (eq (todo-write-menu-tests--command 'todo-write-view-mode key)
+    (dolist (key '("RET" "e" "+" "k" "t" "R" "u" "s" "N" "w" "o" "v"))
+      (should (eq (todo-write-test-menu-command 'todo-write-view-mode key)
                   (key-binding (kbd key)))))))
 
 (ert-deftest todo-write-menu-shows-the-keys-of-every-buffer ()
@@ -111,7 +103,7 @@
         (if menu
             (should (memq (key-binding (kbd key)) '(nil undefined)))
           (should (eq (key-binding (kbd key)) command)))
-        (should (eq (todo-write-menu-tests--command mode key) command)))))
+        (should (eq (todo-write-test-menu-command mode key) command)))))
   (with-temp-buffer
     (should-error (todo-write-menu) :type 'user-error)))
 
@@ -163,21 +155,19 @@
                      '(("t" todo-write-edit-cycle-status)
                        ("e" todo-write-edit-text)
                        ("+" todo-write-edit-add)
-                       ("k" todo-write-edit-delete todo-write-list-forget)
+                       ("k" todo-write-edit-delete todo-write-forget)
                        ("R" todo-write-edit-restore)
                        ("u" todo-write-edit-undo)
                        ("w" todo-write-copy)
                        ("X")
                        ("s" todo-write-switch)
                        ("L")
-                       ("^" todo-write-view-to-parent)
-                       ("." todo-write-view-to-current)
-                       ("H" todo-write-history)
-                       ("T" todo-write-timeline)
-                       ("l")
+                       ("^") (".") ("H") ("T") ("F") ("l") ("<") (">")
+                       ("i" todo-write-view-information)
+                       ("O" todo-write-resume-session)
                        ("o" todo-write-view-visit-agent)
                        ("P")
-                       ("d" todo-write-view-toggle-fold todo-write-list-dismiss)
+                       ("d" todo-write-list-dismiss)
                        ("m" todo-write-list-toggle-seen)
                        ("N" todo-write-next-waiting)
                        ("x")))
@@ -192,15 +182,18 @@
       (funcall mode)
       (pcase-dolist (`(,key . ,command)
                      '(("s" . todo-write-switch) ("N" . todo-write-next-waiting)
-                       ("H" . todo-write-history) ("T" . todo-write-timeline)
+                       ("? H" . todo-write-history) ("? T" . todo-write-timeline)
+                       ("? F" . todo-write-search)
                        ("w" . todo-write-copy) ("a" . todo-write-answer)))
         (ert-info ((format "%s in %s" key mode))
-          (should (eq command (key-binding (kbd key))))
+          (should (eq command (if (string-prefix-p "? " key)
+                                  (todo-write-test-menu-command mode (substring key 2))
+                                (key-binding (kbd key)))))
           (should (commandp command)))))))
 
 (ert-deftest todo-write-view-describes-its-keys-and-has-a-menu-bar ()
   (todo-write-test-with-view
-    (should (string-match-p "todo-write-view-visit"
+    (should (string-match-p "todo-write-page-visit"
                             (substitute-command-keys
                              "\\{todo-write-view-mode-map}")))
     (should (lookup-key todo-write-view-mode-map [menu-bar Plan]))
@@ -232,8 +225,8 @@
       (should commands)
       ;; They do the same as a click.
       (should-not (seq-difference commands
-                                  (append '(next-line previous-line todo-write-view-next
-                                                      todo-write-view-previous)
+                                  (append '(next-line previous-line todo-write-page-next
+                                                      todo-write-page-previous)
                                           offered))))))
 
 (ert-deftest todo-write-row-faces-inherit-and-shapes-differ ()

@@ -182,7 +182,7 @@
     (todo-write-edit-tests--with '(("One" "completed") ("Two" "completed")
                                    ("Three" "completed") ("Four" "completed") "Five")
       (goto-char (point-min))
-      (todo-write-view-next)
+      (todo-write-page-next)
       (dolist (keys '("e" "k" "t" "M-<up>" "M-<down>"))
         (should (string-match-p
                  "RET unfolds"

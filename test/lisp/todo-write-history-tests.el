@@ -22,7 +22,7 @@
        (todo-write "a" (apply #'todo-write-test-todos entries)))
      (unwind-protect
          (with-current-buffer (todo-write-history "a")
-           (todo-write-history-visit)
+           (todo-write-page-visit)
            ,@body)
        (kill-buffer "*todo-write-history*")
        (kill-buffer (format "%s history" todo-write-view-buffer-name)))))
@@ -80,7 +80,7 @@
           (should (string-match-p "“Weed the bed” +said +Pulling" (buffer-string)))
           (kill-buffer))
         (with-current-buffer (todo-write-search "path" "a")
-          (todo-write-search-goto))
+          (todo-write-page-visit))
         (should (funcall shown-p "Rake the path"))
         (kill-buffer "*todo-write-search*")))))
 

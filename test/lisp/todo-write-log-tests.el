@@ -104,7 +104,7 @@
   (todo-write-log-tests--with-log
     (goto-char (point-min))
     (search-forward "PLAN_UPDATE")
-    (todo-write-log-show)
+    (todo-write-page-visit)
     (with-current-buffer "*todo-write-observation*"
       (should (string-search "\"todoList\"" (buffer-string)))
       (kill-buffer))))
@@ -117,7 +117,7 @@
     (should (equal (car (last (todo-write-log-tests--rows))) '("TOOL_CALL" "Bash make")))
     (goto-char (point-max))
     (search-backward "Bash make")
-    (todo-write-log-show)
+    (todo-write-page-visit)
     (with-current-buffer "*todo-write-observation*"
       (should (string-match-p "\"description\": \"Test\"" (buffer-string)))
       (kill-buffer))))

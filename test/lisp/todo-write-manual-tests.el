@@ -339,10 +339,10 @@ TYPE is `defun' by default, or `defvar'."
              unless (string-match-p "--\\|-tests?-\\|-transient\\'" name)
              collect name)))
 
-(ert-deftest todo-write-commands-offered-everywhere-are-about-thirty ()
+(ert-deftest todo-write-commands-offered-everywhere-are-about-twenty ()
   (let ((offered (todo-write-manual--offered)))
     (should (member "todo-write-show" offered))
-    (should (<= (length offered) 32))
+    (should (<= (length offered) 24))
     ;; Before their files are loaded, no others are offered.
     (todo-write-manual-mark-autoloads)
     (should-not

@@ -184,7 +184,7 @@
           (with-current-buffer (todo-write-timeline "a")
             (goto-char (point-min))
             (search-forward task)
-            (todo-write-timeline-goto))
+            (todo-write-page-visit))
           (set-buffer (window-buffer))
           (should (eq major-mode mode))
           (should (string-match-p

@@ -46,13 +46,13 @@
 
 (ert-deftest todo-write-search-shows-the-plan-of-each-place-beside ()
   (todo-write-search-tests--with "parser"
-    (todo-write-search-next)
-    (todo-write-search-next)
+    (todo-write-page-next)
+    (todo-write-page-next)
     (should (equal "*todo-write-search*" (buffer-name (window-buffer))))
     (with-current-buffer todo-write-view-buffer-name
       (should (equal "parser" todo-write-view-thread)))
-    (should-error (todo-write-search-next) :type 'user-error)
-    (todo-write-search-goto)
+    (should-error (todo-write-page-next) :type 'user-error)
+    (todo-write-page-visit)
     (should (equal "t1" (get-text-property (point) 'todo-write-id)))))
 
 (ert-deftest todo-write-search-of-one-plan-goes-to-what-is-closed-in-it ()
@@ -83,7 +83,7 @@
                 (goto-char (point-min))
                 (search-forward text)
                 (save-window-excursion
-                  (todo-write-search-goto)
+                  (todo-write-page-visit)
                   (should (derived-mode-p 'todo-write-view-mode))
                   (should (looking-at-p (concat " +" text "$")))))))
         (dolist (name (list "*todo-write-search*" todo-write-view-buffer-name))
@@ -105,7 +105,7 @@
               (goto-char (point-min))
               (search-forward text)
               (save-window-excursion
-                (todo-write-search-goto)
+                (todo-write-page-visit)
                 (should (derived-mode-p 'todo-write-view-mode))
                 (should (looking-at-p line)))))
         (dolist (name (list "*todo-write-search*" todo-write-view-buffer-name))
@@ -124,7 +124,7 @@
         (unwind-protect
             (with-current-buffer (todo-write-search words)
               (goto-char (point-min))
-              (todo-write-search-goto)
+              (todo-write-page-visit)
               (should (looking-at-p line)))
           (dolist (name (list "*todo-write-search*" todo-write-view-buffer-name))
             (when (get-buffer name) (kill-buffer name))))))))
@@ -139,7 +139,7 @@
     (save-window-excursion
       (unwind-protect
           (with-current-buffer (todo-write-search "plough")
-            (todo-write-search-goto)
+            (todo-write-page-visit)
             (with-current-buffer (window-buffer)
               (should (derived-mode-p 'todo-write-history-mode))
               (should (string-search "Plough" (buffer-string)))))
