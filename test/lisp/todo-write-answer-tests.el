@@ -621,7 +621,7 @@
          ('another (todo-write-answer "b"))
          ('kill (kill-buffer))
          ('fail (setf (plist-get todo-write-answer--request :answer) #'error)
-                (should-error (todo-write-answer-no))))
+                (should-error (todo-write-answer-choose "n"))))
        (todo-write-withdraw "a" id)
        (todo-write-test-wait (lambda () kill-ring))
        (should (equal (current-kill 0) "> 1. Rake\nBoth at once"))

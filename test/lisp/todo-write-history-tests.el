@@ -216,7 +216,7 @@
         (unwind-protect
             (progn
               (switch-to-buffer live)
-              (todo-write-test-press "? H")
+              (execute-kbd-macro (kbd "? H"))
               (should (derived-mode-p 'todo-write-history-index-mode))
               (should (equal todo-write-view-thread "a"))
               (todo-write-test-press "q")
