@@ -48,7 +48,7 @@ dt { font-weight: normal; margin-top: 0.6em; }
   "Export todo-write.org of the current folder to todo-write.texi.
 Pictures are left out, since Info files are installed without them."
   (doc--export 'texinfo "todo-write.texi" doc-indices
-               "^\\(?:#\\+attr_texinfo: :alt .*\n\\)?\\[\\[file:images/.*\\]\\]\n"))
+               "^\\(?:#\\+attr_html: :alt .*\n\\)?\\[\\[file:images/.*\\]\\]\n"))
 
 (defun doc--export (backend file end &optional omitted)
   "Export todo-write.org with END added by BACKEND to FILE.

@@ -262,12 +262,13 @@ TYPE is `defun' by default, or `defvar'."
 
 ;;; Keys
 
-(defun todo-write-manual-rows (table)
-  "Return the rows of the table of keys named TABLE, as conses (KEY . COMMAND)."
+(defun todo-write-manual-rows (heading)
+  "Return the rows below HEADING in the table of keys, as conses (KEY . COMMAND).
+HEADING is the name of a mode, or what the first cell has."
   (todo-write-manual-with
-    (re-search-forward (format "^#\\+name: %s\n|.*\n|[-+]+|\n" (regexp-quote table)))
+    (re-search-forward (format "^| \\*.*%s.*\n" (regexp-quote heading)))
     (let (rows)
-      (while (looking-at "| \\(.*?\\) | \\(.*?\\) | ")
+      (while (looking-at "| \\([=~].*?\\) | \\(.*?\\) | ")
         (let* ((cells (list (match-string 1) (match-string 2)))
                (keys (todo-write-manual-marked (nth 0 cells)))
                (commands (todo-write-manual-marked (nth 1 cells))))
@@ -299,30 +300,42 @@ TYPE is `defun' by default, or `defvar'."
             bindings)))
 
 (ert-deftest todo-write-manual-has-the-right-keys-of-each-buffer ()
-  (let ((tables (todo-write-manual-with
-                  (todo-write-manual-matches "^#\\+name: \\(.*-mode-map\\)$" 1))))
-    (should (equal (sort (copy-sequence tables) #'string<)
+  (let ((modes (todo-write-manual-with
+                 (mapcan #'todo-write-manual-marked
+                         (todo-write-manual-matches "^| \\*.*\\* | \\(.*\\) | |$" 1)))))
+    (should (equal (sort (mapcar (lambda (mode) (concat mode "-map")) modes) #'string<)
                    (todo-write-manual-symbols
                     (lambda (symbol)
                       (and (boundp symbol) (keymapp (symbol-value symbol))
                            (string-suffix-p "-mode-map" (symbol-name symbol)))))))
-    (dolist (table tables)
-      (let* ((own (todo-write-manual-rows table))
-             (common (seq-remove (lambda (row) (assoc (car row) own))
-                                 (todo-write-manual-rows "keys-of-all-buffers")))
-             (mode (intern (string-remove-suffix "-map" table)))
-             (map (symbol-value (intern table))))
-        (should-not (seq-difference (todo-write-manual-bindings map) (append own common)))
-        (should-not (seq-intersection own (todo-write-manual-rows "keys-of-all-buffers")))
+    (dolist (name modes)
+      (let* ((own (todo-write-manual-rows (format "~%s~" name)))
+             (everywhere (todo-write-manual-rows "All buffers"))
+             (common (seq-remove (lambda (row) (assoc (car row) own)) everywhere))
+             (mode (intern name))
+             (after-menu (todo-write-manual--after-menu mode))
+             (is-after-menu (lambda (row) (string-prefix-p "? " (car row)))))
+        (should-not (seq-difference (todo-write-manual-bindings
+                                     (symbol-value (intern (concat name "-map"))))
+                                    (append own common)))
+        (should-not (seq-difference after-menu (append own common)))
+        (should-not (seq-difference (seq-filter is-after-menu own) after-menu))
+        (should-not (seq-intersection own everywhere))
         (with-temp-buffer
           (funcall mode)
           (pcase-dolist (`(,key . ,command)
-                         (append own (when (rassoc '(todo-write-switch)
-                                                   (todo-write-manual--menu mode))
-                                       common)))
-            (should (equal (list table key command)
-                           (list table key
-                                 (symbol-name (key-binding (kbd key))))))))))))
+                         (seq-remove is-after-menu
+                                     (append own (when (rassoc '(todo-write-switch)
+                                                               (todo-write-manual--menu mode))
+                                                   common))))
+            (should (equal (list name key command)
+                           (list name key (symbol-name (key-binding (kbd key))))))))))))
+
+(defun todo-write-manual--after-menu (mode)
+  "Return the keys of MODE that need `?', as conses (KEY . COMMAND)."
+  (cl-loop for (_ . entries) in (get mode 'todo-write-menu)
+           nconc (cl-loop for (key _ command menu) in entries
+                          when menu collect (cons (concat "? " key) (symbol-name command)))))
 
 (defun todo-write-manual--menu (mode)
   "Return the keys and commands of the menu of MODE, lists (KEY COMMAND)."
@@ -527,7 +540,7 @@ The example ends by showing a buffer."
             (when (string-match-p "\\`\\(?:todo-write\\|efrit-do\\)"
                                   (symbol-name (car form)))
               (should (fboundp (car form))))))))
-    (should (> blocks 12))))
+    (should (> blocks 9))))
 
 (provide 'todo-write-manual-tests)
 ;;; todo-write-manual-tests.el ends here
