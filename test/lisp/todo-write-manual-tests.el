@@ -263,8 +263,7 @@ TYPE is `defun' by default, or `defvar'."
 ;;; Keys
 
 (defun todo-write-manual-rows (heading)
-  "Return the rows below HEADING in the table of keys, as conses (KEY . COMMAND).
-HEADING is the name of a mode, or what the first cell has."
+  "Return the rows below HEADING in the table of keys, as conses (KEY . COMMAND)."
   (todo-write-manual-with
     (re-search-forward (format "^| \\*.*%s.*\n" (regexp-quote heading)))
     (let (rows)
@@ -300,8 +299,8 @@ HEADING is the name of a mode, or what the first cell has."
             bindings)))
 
 (ert-deftest todo-write-manual-has-the-right-keys-of-each-buffer ()
-  (let ((modes (todo-write-manual-with
-                 (mapcan #'todo-write-manual-marked
+  (let ((modes (mapcan #'todo-write-manual-marked
+                       (todo-write-manual-with
                          (todo-write-manual-matches "^| \\*.*\\* | \\(.*\\) | |$" 1)))))
     (should (equal (sort (mapcar (lambda (mode) (concat mode "-map")) modes) #'string<)
                    (todo-write-manual-symbols
@@ -312,34 +311,22 @@ HEADING is the name of a mode, or what the first cell has."
       (let* ((own (todo-write-manual-rows (format "~%s~" name)))
              (everywhere (todo-write-manual-rows "All buffers"))
              (common (seq-remove (lambda (row) (assoc (car row) own)) everywhere))
-             (mode (intern name))
-             (after-menu (todo-write-manual--after-menu mode))
-             (is-after-menu (lambda (row) (string-prefix-p "? " (car row)))))
-        (should-not (seq-difference (todo-write-manual-bindings
-                                     (symbol-value (intern (concat name "-map"))))
-                                    (append own common)))
-        (should-not (seq-difference after-menu (append own common)))
-        (should-not (seq-difference (seq-filter is-after-menu own) after-menu))
+             (menu (todo-write-manual--menu (intern name)))
+             (bindings (todo-write-manual-bindings (symbol-value (intern (concat name "-map"))))))
+        (should-not (seq-difference (append menu bindings) (append own common)))
         (should-not (seq-intersection own everywhere))
         (with-temp-buffer
-          (funcall mode)
-          (pcase-dolist (`(,key . ,command)
-                         (seq-remove is-after-menu
-                                     (append own (when (rassoc '(todo-write-switch)
-                                                               (todo-write-manual--menu mode))
-                                                   common))))
+          (funcall (intern name))
+          (pcase-dolist (`(,key . ,command) (append own (if (rassoc "todo-write-switch" menu) common)))
             (should (equal (list name key command)
-                           (list name key (symbol-name (key-binding (kbd key))))))))))))
-
-(defun todo-write-manual--after-menu (mode)
-  "Return the keys of MODE that need `?', as conses (KEY . COMMAND)."
-  (cl-loop for (_ . entries) in (get mode 'todo-write-menu)
-           nconc (cl-loop for (key _ command menu) in entries
-                          when menu collect (cons (concat "? " key) (symbol-name command)))))
+                           (list name key (if (string-prefix-p "? " key)
+                                              (cdr (or (assoc key menu) (assoc key common)))
+                                            (symbol-name (key-binding (kbd key)))))))))))))
 
 (defun todo-write-manual--menu (mode)
-  "Return the keys and commands of the menu of MODE, lists (KEY COMMAND)."
-  (mapcar (pcase-lambda (`(,key ,_ ,command . ,_)) (list key command))
+  "Return the menu of MODE as conses (KEY . COMMAND), as in the table."
+  (mapcar (pcase-lambda (`(,key ,_ ,command . ,menu))
+            (cons (concat (when menu "? ") key) (symbol-name command)))
           (mapcan (lambda (group) (copy-sequence (cdr group))) (get mode 'todo-write-menu))))
 
 (defun todo-write-manual--offered ()
