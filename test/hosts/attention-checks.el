@@ -100,6 +100,11 @@ Each of STATES is (PROGRAM . STATE)."
   "Return the mode line's text about an agent that needs the user, or nil."
   (todo-write-user-eval '(and (not test-quiet) (car test-alarms))))
 
+(defun attention-checks--alarms (regexp)
+  "Wait until the text of `attention-checks--alarm' matches REGEXP."
+  (attention-checks--wait (concat "an alarm " regexp)
+                          (lambda () (string-match-p regexp (or (attention-checks--alarm) "")))))
+
 (defun attention-checks--notes (count)
   "Wait until COUNT notifications were given, and return them, newest first."
   (attention-checks--wait (format "%d notifications" count)
@@ -215,7 +220,7 @@ Call FUNCTION meanwhile."
        (attention-checks--shows "permission" '(claude . waiting) '(codex . working))
        (should (equal '("waiting" . "permission prompt") (attention-checks--waiting-for)))
        (setq permission "\\`\\[! .*: permission prompt[]:]")
-       (should (string-match-p permission (attention-checks--alarm)))
+       (attention-checks--alarms permission)
        (attention-checks--notes 1)
        (todo-write-user-type "\extodo-write-next-waiting\r")
        (should (equal "*claude*" (todo-write-user-eval '(buffer-name (window-buffer)))))
@@ -227,7 +232,7 @@ Call FUNCTION meanwhile."
        (attention-checks--shows "question" '(claude . waiting) '(codex . working))
        (should (equal '("waiting" . "input needed") (attention-checks--waiting-for)))
        (setq question ": input needed[]:]")
-       (should (string-match-p question (attention-checks--alarm)))
+       (attention-checks--alarms question)
        (attention-checks--notes 2)
        (todo-write-user-type "\extodo-write-next-waiting\r")
        (should (equal "*claude*" (todo-write-user-eval '(buffer-name (window-buffer)))))
