@@ -218,7 +218,7 @@ On a busy machine, Codex misses a key right after it has drawn its dialog."
                            (list :text "All done."))
     (let ((request (codex-answer--request "\\`Change: .*/new\\.txt\\'")))
       (should (eq 'diff (plist-get request :format)))
-      (should (string-search "new.txt\n@@ -0,0 +1,1 @@\n+hello\n" (todo-write-request-detail request)))
+      (should (string-search "new.txt\n@@ -0,0 +1 @@\n+hello\n" (todo-write-request-detail request)))
       (should-not (codex-answer--exists-p "new.txt"))
       (hosts-answer request 'allow))
     (codex-answer--says "All done\\.")
