@@ -49,7 +49,8 @@
   (signal-process
    (seq-find (lambda (process)
                (let-alist (process-attributes process)
-                 (and (eql (emacs-pid) .ppid) (string-match-p "todo-write-mcp serve" (or .args "")))))
+                 (and (eql (process-id todo-write-hub-process) .ppid)
+                      (string-match-p "todo-write-mcp serve" (or .args "")))))
              (list-system-processes))
    'KILL)
   (todo-write-test-wait (lambda () (machine-helper--is 'lost))))
