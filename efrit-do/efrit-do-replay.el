@@ -115,10 +115,12 @@ Signal `efrit-do-script-error' with the place of the first problem."
                                  folder)))
     (add-hook 'kill-emacs-hook (lambda () (ignore-errors (delete-directory folder t))) t)
     (when from
-      (copy-directory from copy)
-      ;; Those of an installed package may be read-only.
-      (dolist (file (cons copy (directory-files-recursively copy "" t)))
-        (set-file-modes file #o700)))
+      (dolist (file (directory-files-recursively from ""))
+        (let ((to (expand-file-name (file-relative-name file from) copy)))
+          (make-directory (file-name-directory to) t)
+          ;; Those of an installed package may be links, or read-only.
+          (copy-file file to)
+          (set-file-modes to #o700))))
     (file-name-as-directory copy)))
 
 (defun efrit-do-replay-edit-file (path old new)

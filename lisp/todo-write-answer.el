@@ -492,7 +492,8 @@ that called this command, or that of an entry of the menu."
 
 (defun todo-write-answer--key (event)
   "Return the key that EVENT is or, from the menu bar, stands for."
-  (cond ((and (characterp event) (<= ?1 event ?9)) (- event ?0))
+  (cond ((eq this-original-command 'keyboard-quit) "C-g")
+        ((and (characterp event) (<= ?1 event ?9)) (- event ?0))
         ((car (seq-find (lambda (entry) (equal (cadr entry) (format "%s" event)))
                         (seq-mapcat #'cdr (get 'todo-write-answer-mode 'todo-write-menu)))))
         (t (single-key-description (or (car-safe event) event)))))

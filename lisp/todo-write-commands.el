@@ -7,7 +7,7 @@
 
 ;; A file uses only files below it, as CONTRIBUTING.org draws them.  What a key, a button
 ;; or a menu there calls in a file above is in this table, from which it is loaded.
-;; The commands at the end, `M-x' offers in our buffers only.
+;; The commands at the end, `command-completion-default-include-p' offers in our buffers only.
 
 ;;; Code:
 

@@ -79,8 +79,8 @@ FILE may be on another machine, and in a remote folder, the sessions there
 are read in the minibuffer.  Then the machine is connected first; see
 `todo-write-connect'."
   (interactive (cond ((null current-prefix-arg) (list (todo-write-follow--read-session) t))
-                     ((equal '(4) current-prefix-arg) (list (todo-write-follow--file-here) 'stop))
-                     (t '(nil stop))))
+                     ((equal '(16) current-prefix-arg) '(nil stop))
+                     (t (list (todo-write-follow--file-here) 'stop))))
   (cond
    ((eq show 'stop) (todo-write-follow-stop file))
    ((null file) (ignore (todo-write-agents-mode)))

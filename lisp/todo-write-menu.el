@@ -64,24 +64,31 @@ answers an agent and `?' shows the menu."
     (define-key map [mouse-1] #'todo-write-page-visit))
   (define-key map "a" #'todo-write-answer)
   (put mode 'todo-write-menu groups)
-  (easy-menu-define nil map (format "Menu of `%s'." mode)
-    `(,title
-      ,@(mapcan (pcase-lambda (`(,_ . ,entries))
-                  (append (mapcar (pcase-lambda (`(,key ,label ,command . ,menu))
-                                    (vector label command :keys (concat (and menu "? ") key)))
-                                  entries)
-                          (list "--")))
-                groups)
-      ["Answer an agent" todo-write-answer]
-      ["All keys" todo-write-menu]
-      ["Quit" quit-window])))
+  (let ((commands (seq-mapcat (lambda (group) (mapcar #'caddr (cdr group))) groups)))
+    (easy-menu-define nil map (format "Menu of `%s'." mode)
+      `(,title
+        ,@(mapcan (pcase-lambda (`(,_ . ,entries))
+                    (append (mapcar (pcase-lambda (`(,key ,label ,command . ,menu))
+                                      (apply #'vector label command
+                                             ;; Emacs finds the only key, also one of the user.
+                                             (when (or menu (memq command
+                                                                  (cdr (memq command commands))))
+                                               (list :keys (concat (and menu "? ") key)))))
+                                    entries)
+                            (list "--")))
+                  groups)
+        ["Answer an agent" todo-write-answer]
+        ["All keys" todo-write-menu]
+        ["Quit" quit-window]))))
 
 (defun todo-write-menu ()
   "Show what can be done in this buffer."
   (interactive)
   (unless (get major-mode 'todo-write-menu)
     (user-error "This is no buffer of todo-write"))
-  (call-interactively (todo-write-menu--transient major-mode)))
+  (call-interactively (todo-write-menu--transient major-mode))
+  ;; It is for the command that is chosen.
+  (setq prefix-arg current-prefix-arg))
 
 (defun todo-write-menu--column (group)
   "Return GROUP of a mode's table as a group of a transient."

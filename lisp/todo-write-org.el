@@ -120,8 +120,9 @@ prompts, or interactively with a prefix argument, Org.  In a review, copy
 that as for a pull request: files, tasks or prompts, commits, commands
 that failed, and your comments."
   (interactive (list (todo-write-here-thread)
-                     (if todo-write-org-review 'review (and current-prefix-arg 'org))))
-  (let* ((review (eq format 'review))
+                     (and current-prefix-arg 'org)))
+  (let* ((review todo-write-org-review)
+         (format (unless review format))
          (text (if review (funcall todo-write-org-review) (todo-write-check-list thread format))))
     (when (string-empty-p text)
       (user-error "The list is empty"))

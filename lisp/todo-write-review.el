@@ -80,10 +80,9 @@ Each is a cons of names of files and an argument of `todo-write-plan-mark'.")
      ("r" "Mark the file as reviewed" todo-write-review-mark)
      ("u" "Undo that" todo-write-review-unmark)
      ("c" "Comment…" todo-write-comment)
-     ("w" "Copy as Markdown" todo-write-copy)
      ("g" "Show what is new now" revert-buffer)
      ("S" "Tell the agent…" todo-write-tell))
-    . ,(seq-take todo-write-menu-common 2)))
+    . ,todo-write-menu-common))
 
 (define-key todo-write-review-mode-map "q" #'quit-window)
 

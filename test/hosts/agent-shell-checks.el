@@ -246,7 +246,7 @@
         (agent-shell-helper-wait shell nil)
         (with-current-buffer (todo-write-show thread)
           (should (equal "This session still runs; o goes there"
-                         (cadr (should-error (call-interactively (key-binding "O")))))))
+                         (cadr (should-error (call-interactively #'todo-write-resume-session))))))
         (agent-shell-helper-kill shell)
         (let ((asked nil))
           (setq shell (agent-shell-helper-start
@@ -254,7 +254,7 @@
                          (with-current-buffer (todo-write-show thread)
                            (cl-letf (((symbol-function 'y-or-n-p)
                                       (lambda (prompt) (setq asked prompt) t)))
-                             (call-interactively (key-binding "O")))))))
+                             (call-interactively #'todo-write-resume-session))))))
           (should (string-match-p "\\`Resume [-0-9a-f]+ in agent-shell in .*garden" asked)))
         (should (equal thread (agent-shell-helper-thread shell)))
         (agent-shell-helper-prompt shell)

@@ -320,7 +320,7 @@ TYPE is `defun' by default, or `defvar'."
           (pcase-dolist (`(,key . ,command) (append own (if (rassoc "todo-write-switch" menu) common)))
             (should (equal (list name key command)
                            (list name key (if (string-prefix-p "? " key)
-                                              (cdr (or (assoc key menu) (assoc key common)))
+                                              (cdr (assoc key menu))
                                             (symbol-name (key-binding (kbd key)))))))))))))
 
 (defun todo-write-manual--menu (mode)

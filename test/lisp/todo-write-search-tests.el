@@ -8,7 +8,7 @@
 (require 'ert)
 (require 'cl-lib)
 (require 'todo-write-search)
-(require 'todo-write-test-helper)
+(require 'todo-write-view-test-helper)
 
 (defmacro todo-write-search-tests--with (text &rest body)
   "Run BODY in the list of places with TEXT, among three plans."
