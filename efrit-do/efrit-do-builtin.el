@@ -16,14 +16,6 @@
 (defconst efrit-do-read-limit (* 2 1024 1024)
   "Maximum size of a file that `read_file' reads, in bytes.")
 
-;;; todo_write
-
-(defun efrit-do-builtin--todo-write (input)
-  "Write INPUT to the list of the session."
-  (let ((outcome (todo-write (efrit-do-context-thread efrit-do-context) input "efrit-do")))
-    (list :content (plist-get outcome :result)
-          :is-error (not (plist-get outcome :ok)))))
-
 ;;; eval_sexp
 
 (defun efrit-do-builtin--eval-sexp (expr)
@@ -105,44 +97,17 @@ So a command that prints forever does not exhaust the memory."
 
 ;;; buffer_create, read_file
 
-(defun efrit-do-builtin--mode (name)
-  "Return the major mode called NAME, or nil if it is not safe.
-NAME comes from a model, and calling a mode runs code.  Safe are modes for
-text and programs, and those in `auto-mode-alist'."
-  (let ((mode (and name (intern-soft name))))
-    (when (and mode (commandp mode)
-               (or (memq mode '(text-mode fundamental-mode))
-                   (provided-mode-derived-p mode 'text-mode)
-                   (provided-mode-derived-p mode 'prog-mode)
-                   ;; An entry may be an alias, such as javascript-mode.
-                   (seq-some (lambda (entry)
-                               (and (symbolp (cdr entry))
-                                    (memq mode (list (cdr entry)
-                                                     (symbol-function (cdr entry))))))
-                             auto-mode-alist)))
-      mode)))
-
-(defun efrit-do-builtin--buffer-create (name content &optional mode)
-  "Make a buffer called NAME with CONTENT in major MODE and offer it to the user.
+(defun efrit-do-builtin--buffer-create (name content)
+  "Make a buffer called NAME with CONTENT and offer it to the user.
 If there is one of that name, the new one gets another name."
-  (let ((buffer (generate-new-buffer (todo-write-text-plain name)))
-        (directory default-directory))
-    (with-current-buffer buffer
-      ;; Before inserting CONTENT: some modes, such as Org, obey settings in the text.
-      (let ((enable-local-variables nil)
-            (function (efrit-do-builtin--mode mode)))
-        (when function (funcall function)))
+  (let ((directory default-directory))
+    (with-current-buffer (generate-new-buffer (todo-write-text-plain name))
       (setq default-directory directory)
-      (when content
-        (insert (substring-no-properties content)))
-      (goto-char (point-min)))
-    ;; RET on the call in the plan shows it: the user's windows are the user's.
-    (list :content
-          (format "Made buffer %s (%d characters)%s" (buffer-name buffer)
-                  (buffer-size buffer)
-                  (if (or (not mode) (efrit-do-builtin--mode mode)) ""
-                    (format "; there is no mode `%s' for it" mode)))
-          :is-error nil :buffer (buffer-name buffer))))
+      (insert (substring-no-properties content))
+      (goto-char (point-min))
+      ;; RET on the call in the plan shows it: the user's windows are the user's.
+      (list :content (format "Made buffer %s (%d characters)" (buffer-name) (buffer-size))
+            :is-error nil :buffer (buffer-name)))))
 
 (defun efrit-do-builtin--check-readable (file)
   "Signal `todo-write-error' with the reason if FILE cannot be read as text."
@@ -196,7 +161,12 @@ decrypts or decompresses it."
 (efrit-do-register-tool
  :name "todo_write" :raw t
  :description "Show the user your plan: pass the complete task list each time."
- :args #'todo-write-tool-arguments :function #'efrit-do-builtin--todo-write)
+ :args #'todo-write-tool-arguments
+ :function (lambda (input)
+             (let ((outcome (todo-write (efrit-do-context-thread efrit-do-context) input
+                                        "efrit-do")))
+               (list :content (plist-get outcome :result)
+                     :is-error (not (plist-get outcome :ok))))))
 
 (efrit-do-register-tool
  :name "session_complete"
@@ -224,9 +194,7 @@ decrypts or decompresses it."
  :name "buffer_create"
  :description "Make a new buffer that the user can show."
  :args '((:name "name" :type "string" :description "Its name.")
-         (:name "content" :type "string" :description "Its text.")
-         (:name "mode" :type "string" :optional t
-          :description "A major mode, such as org-mode."))
+         (:name "content" :type "string" :description "Its text."))
  :function #'efrit-do-builtin--buffer-create)
 
 (efrit-do-register-tool

@@ -135,12 +135,6 @@ Signal `efrit-do-script-error' with the place of the first problem."
     (write-region nil nil path nil 'quiet))
   (format "Changed %s" path))
 
-(defconst efrit-do-replay--tools
-  (list (efrit-do-make-tool
-         :name "edit_file" :function #'efrit-do-replay-edit-file
-         :args (mapcar (lambda (name) (list :name name :type "string")) '("path" "old" "new"))))
-  "The tools that only a script has, and only in a copy of a folder.")
-
 ;;; Playing
 
 (cl-defmethod efrit-do-backend-prepare ((_backend (eql 'replay)) session)
@@ -154,7 +148,11 @@ Signal `efrit-do-script-error' with the place of the first problem."
       (setf (efrit-do-replay--state-speed script) (plist-get options :speed)))
     (when-let* ((folder (efrit-do-replay--state-directory script)))
       (setf (efrit-do-session-directory session) (efrit-do-replay-folder folder)
-            (efrit-do-session-tools session) efrit-do-replay--tools))
+            (efrit-do-session-tools session)
+            (list (efrit-do-make-tool
+                   :name "edit_file" :function #'efrit-do-replay-edit-file
+                   :args (mapcar (lambda (name) (list :name name :type "string"))
+                                 '("path" "old" "new"))))))
     (unless given
       (setq title (concat "Demonstration: " title))
       (setf (efrit-do-session-notice session)
@@ -164,11 +162,7 @@ command to a model.  It takes up tasks that you add (+), and comments on changes
           (efrit-do-session-state session) script)))
 
 (cl-defmethod efrit-do-backend-start ((_backend (eql 'replay)) session)
-  "Play the script of SESSION."
-  (efrit-do-replay--schedule session 0))
-
-(cl-defmethod efrit-do-backend-continue ((_backend (eql 'replay)) session)
-  "Continue the script of SESSION after the last event."
+  "Play the script of SESSION, from where it was."
   (efrit-do-replay--schedule session 0))
 
 (cl-defmethod efrit-do-backend-abort ((_backend (eql 'replay)) session)

@@ -95,10 +95,9 @@ The outcome is a plist:
 `:thread'        the key of its list.
 
 OPTIONS are keywords and values: `:backend' (default `efrit-do-backend'),
-`:thread' (key of the list; the default is the plan that an earlier Emacs left
-unfinished in this project, else a new one), `:directory' (not for a script
-that has one), `:timeout' (seconds after which the session ends as failed), and
-for the backend `replay' `:script' and `:speed'.
+`:thread' (key of the list, by default a new one), `:directory' (not for
+a script that has one), `:timeout' (seconds after which the session ends
+as failed), and for the backend `replay' `:script' and `:speed'.
 Emacs waits, so that tools that need the user's consent are refused.  A quit
 cancels the session.  Signal `todo-write-error' if it cannot start."
   (let* ((options `(:unattended t . ,options))

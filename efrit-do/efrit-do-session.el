@@ -151,9 +151,10 @@ Signal `todo-write-error' if that is impossible."
   (signal 'todo-write-error (list (format "There is no backend `%s'" backend))))
 
 (cl-defgeneric efrit-do-backend-continue (backend session)
-  "Continue SESSION with BACKEND after an interruption.
+  "Continue SESSION with BACKEND after an interruption; by default, start it.
 This is not called while a tool call is unanswered: its answer lets BACKEND go
-on.")
+on."
+  (efrit-do-backend-start backend session))
 
 (cl-defgeneric efrit-do-backend-abort (backend session)
   "Stop all work of BACKEND for SESSION, which has ended."
@@ -407,22 +408,10 @@ The tool NAME ran with INPUT for SECONDS."
 
 ;;; Beginning and end
 
-(defun efrit-do-session--unfinished (directory)
-  "Return the key of the plan in DIRECTORY that an earlier Emacs left, or nil.
-That is the newest plan of an agent there, if it is unfinished.  Plans of this
-Emacs do not count: `efrit-do-continue' continues their sessions."
-  (let ((key (seq-find (lambda (key) (string-prefix-p (concat directory "#") key))
-                       (todo-write-threads))))
-    (and key
-         (eq (todo-write-state key) 'paused)
-         (not (member key (mapcar #'efrit-do-session-thread efrit-do-sessions)))
-         (todo-write-restore key))))
-
 (defun efrit-do-session-begin (command backend options)
   "Make a session for COMMAND with BACKEND and return it.
-OPTIONS is a plist: `:thread' is the key of the list, `:directory' the folder to
-work in, and the others are for the backend.  The default list is the plan that
-an earlier Emacs left unfinished in that folder, else a new one."
+OPTIONS is a plist: `:thread' is the key of the list, by default a new one,
+`:directory' the folder to work in, and the others are for the backend."
   (when (string-blank-p command)
     (signal 'todo-write-input-error '("The command is empty")))
   (let* ((directory (file-name-as-directory
@@ -433,7 +422,6 @@ an earlier Emacs left unfinished in that folder, else a new one."
                    :id id :command (substring-no-properties command)
                    :directory directory :origin (current-buffer)
                    :thread (or (plist-get options :thread)
-                               (efrit-do-session--unfinished (todo-write-core-plain directory))
                                (format "%s#%s" (todo-write-core-plain directory) id))
                    :title (todo-write-text-line command 70)
                    :unattended (plist-get options :unattended)

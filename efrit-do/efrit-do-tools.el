@@ -199,9 +199,6 @@ returns non-nil to ask."
                  function)
   :package-version '(efrit-do . "0.2.0"))
 
-(defvar efrit-do-tools--asked 0
-  "Number of questions asked in this Emacs.")
-
 (defun efrit-do-tools--confirm-p (tool input values)
   "Return non-nil if the user must be asked before TOOL runs.
 INPUT comes from the model, and VALUES are the arguments in it."
@@ -244,7 +241,7 @@ call, the tool does not run."
                                                '(:quit t)))))))))
         (todo-write-request
          thread
-         :id (format "efrit-do-%d" (cl-incf efrit-do-tools--asked))
+         :id (symbol-name (gensym "efrit-do-"))
          :kind 'permission
          :title (concat name ": " (todo-write-text-line text 100))
          :detail text

@@ -595,22 +595,6 @@ ANSWER names a function that answers with its argument."
                            (cadr (should-error (efrit-do-run "x" :backend 'nobody)
                                                :type 'todo-write-error))))))
 
-(ert-deftest efrit-do-finds-the-plan-that-an-earlier-emacs-left-unfinished ()
-  (efrit-do-session-tests--with-sessions
-    (let* ((plan (list :tool "todo_write"
-                       :input (todo-write-test-todos '("Sweep" "in_progress") "Mop")))
-           (turns (list (list plan)))
-           (first (plist-get (efrit-do-session-tests--run turns) :thread)))
-      ;; This Emacs still has the session, which can be continued.
-      (should-not (equal first (plist-get (efrit-do-session-tests--run '()) :thread)))
-      (todo-write-forget (efrit-do-session-thread (car efrit-do-sessions)))
-      ;; A new Emacs has only the journal of the session.
-      (setq efrit-do-sessions nil)
-      (let ((outcome (efrit-do-session-tests--run
-                      '(((:tool "count" :input (:n 1)))))))
-        (should (equal (plist-get outcome :thread) first))
-        (should (equal (todo-write-test-contents first) '("Sweep" "Mop")))))))
-
 (ert-deftest efrit-do-refuses-an-empty-command ()
   (efrit-do-session-tests--with-sessions
     (should-error (efrit-do-run "  ") :type 'todo-write-input-error)))

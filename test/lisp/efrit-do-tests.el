@@ -240,14 +240,11 @@
 
 ;;; buffer_create
 
-(ert-deftest efrit-do-makes-a-buffer-with-text-and-mode ()
+(ert-deftest efrit-do-makes-a-buffer-with-text ()
   (efrit-do-tests--with-tools
-    (efrit-do-tests--ok "buffer_create"
-                        '(:name "efrit-do-test" :content "(a)"
-                          :mode "emacs-lisp-mode"))
+    (efrit-do-tests--ok "buffer_create" '(:name "efrit-do-test" :content "(a)"))
     (with-current-buffer "efrit-do-test"
       (should (equal (buffer-string) "(a)"))
-      (should (eq major-mode 'emacs-lisp-mode))
       (kill-buffer))))
 
 (ert-deftest efrit-do-does-not-change-an-existing-buffer-of-that-name ()
@@ -261,21 +258,10 @@
       (kill-buffer "efrit-do-test<2>")
       (kill-buffer))))
 
-(ert-deftest efrit-do-runs-no-command-for-the-name-of-a-mode ()
-  (efrit-do-tests--with-tools
-    (dolist (mode '("kill-emacs" "auto-save-mode" "server-mode" "no-such-mode"))
-      (should (string-search "there is no mode"
-                             (efrit-do-tests--ok
-                              "buffer_create"
-                              (list :name "efrit-do-test" :content "x"
-                                    :mode mode))))
-      (kill-buffer "efrit-do-test"))))
-
 (ert-deftest efrit-do-does-not-obey-local-variables-in-the-text-of-a-buffer ()
   (efrit-do-tests--with-tools
     (efrit-do-tests--ok "buffer_create"
-                        '(:name "efrit-do-test" :mode "text-mode"
-                          :content "-*- fill-column: 7 -*-\n"))
+                        '(:name "efrit-do-test" :content "-*- fill-column: 7 -*-\n"))
     (with-current-buffer "efrit-do-test"
       (should-not (= fill-column 7))
       (kill-buffer))))

@@ -134,15 +134,12 @@
                                             :content))))
       (delete-file file))))
 
-(ert-deftest efrit-do-makes-a-buffer-before-its-mode-could-obey-the-text ()
-  (let ((seen 'not-called) (org-mode-hook nil))
-    (add-hook 'org-mode-hook (lambda () (setq seen (buffer-string))))
-    (efrit-do-execute-tool "buffer_create" '(:name "x\u202ey" :mode "org-mode"
-                                                   :content "#+SETUPFILE: /no/such\n"))
-    (should (equal seen ""))
-    (with-current-buffer "x\\u202ey"
-      (should (equal (buffer-string) "#+SETUPFILE: /no/such\n"))
-      (kill-buffer))))
+(ert-deftest efrit-do-makes-a-buffer-in-no-mode-that-could-obey-the-text ()
+  (efrit-do-execute-tool "buffer_create" '(:name "x\u202ey.org" :content "#+SETUPFILE: /no/such\n"))
+  (with-current-buffer "x\\u202ey.org"
+    (should (eq major-mode 'fundamental-mode))
+    (should (equal (buffer-string) "#+SETUPFILE: /no/such\n"))
+    (kill-buffer)))
 
 (ert-deftest efrit-do-runs-nothing-of-a-script-that-needs-consent-in-batch ()
   (todo-write-with-store
