@@ -42,10 +42,6 @@ and `todo-write-activity-get'."
 It is in milliseconds since the epoch."
   (plist-get (todo-write-activity-get thread) :since))
 
-(defun todo-write-activity-inferred-p (thread)
-  "Return non-nil if the host of THREAD guessed its activity."
-  (plist-get (todo-write-activity-get thread) :inferred))
-
 ;;; Reading
 
 (defvar todo-write-activity--reading (make-hash-table :test #'equal)

@@ -218,20 +218,16 @@ Their plans stay, and what their agents do is unknown."
        (if (eq state 'lost)
            (todo-write-connect--lose link (todo-write-text-line (plist-get about :reason) 400)
                                      (plist-get about :is-missing))
-         (todo-write-connect--made link))))))
-
-(defun todo-write-connect--made (link)
-  "Note that LINK was made."
-  (let ((name (todo-write-machines-link-name link)))
-    (setf (todo-write-machines-link-state link) 'connected
-          (todo-write-machines-link-since link) (float-time)
-          (todo-write-machines-link-before link) t
-          (todo-write-machines-link-pause link) nil)
-    (todo-write-note-tell-machine name)
-    (todo-write-connect--redraw name)
-    (message "Connected to %s%s" name
-             (if todo-write-socket-wanted ""
-               "; calls of agents there reach this Emacs while `todo-write-agents-mode' is on"))))
+         (setf (todo-write-machines-link-state link) 'connected
+               (todo-write-machines-link-since link) (float-time)
+               (todo-write-machines-link-before link) t
+               (todo-write-machines-link-pause link) nil)
+         (todo-write-note-tell-machine machine)
+         (todo-write-connect--redraw machine)
+         (message "Connected to %s%s" machine
+                  (if todo-write-socket-wanted ""
+                    "; calls of agents there reach this Emacs while `todo-write-agents-mode' is \
+on")))))))
 
 (defun todo-write-connect--lose (link reason missing)
   "Note that LINK was lost or not made, for REASON.
@@ -250,7 +246,15 @@ MISSING is non-nil if the program was not found there."
         (todo-write-connect--stop-timer link)
         (setf (todo-write-machines-link-pause link) next
               (todo-write-machines-link-timer link)
-              (run-with-timer next nil #'todo-write-connect--retry link))))
+              (run-with-timer
+               next nil
+               (lambda ()
+                 (when (and todo-write-machines-reconnect
+                            (memq link todo-write-machines-links)
+                            (eq 'lost (todo-write-machines-link-state link)))
+                   (condition-case err
+                       (todo-write-connect--begin name)
+                     (error (todo-write-connect--lose link (error-message-string err) nil)))))))))
     ;; Each attempt is not worth a warning.
     (unless (and retry pause)
       (display-warning
@@ -279,15 +283,6 @@ MISSING is non-nil if the program was not found there."
   "Cancel the timer of LINK, if it has one."
   (when-let* ((timer (cl-shiftf (todo-write-machines-link-timer link) nil)))
     (cancel-timer timer)))
-
-(defun todo-write-connect--retry (link)
-  "Try to take LINK up again."
-  (when (and todo-write-machines-reconnect
-             (memq link todo-write-machines-links)
-             (eq 'lost (todo-write-machines-link-state link)))
-    (condition-case err
-        (todo-write-connect--begin (todo-write-machines-link-name link))
-      (error (todo-write-connect--lose link (error-message-string err) nil)))))
 
 ;;; For the doctor
 

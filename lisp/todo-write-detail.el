@@ -18,10 +18,6 @@
   "Face of the agent's thoughts."
   :group 'todo-write-faces)
 
-(defface todo-write-added '((t :inherit success))
-  "Face of the mark of added tasks."
-  :group 'todo-write-faces)
-
 (defface todo-write-modified '((t :inherit warning))
   "Face of the mark of tasks whose text changed."
   :group 'todo-write-faces)
@@ -175,7 +171,7 @@ change is shown only if the content is unchanged."
   "Return the mark of a change of TYPE, a string with a shape."
   (pcase-let ((`(,shape ,face)
                (pcase type
-                 ("added" '(added todo-write-added))
+                 ("added" '(added todo-write-lines-added))
                  ("modified" '(modified todo-write-modified))
                  ("status_changed" '(arrow todo-write-moved))
                  ("reordered" '(moved todo-write-moved))

@@ -208,7 +208,11 @@ Before the first write of the agent, ask.  With a prefix argument MINE,
 take back your own last edit, also if the agent has written since."
   (interactive "P" todo-write-view-mode)
   (let* ((thread (todo-write-edit--thread))
-         (revision (if mine (todo-write-edit--last-of-user thread)
+         (revision (if mine
+                       (seq-find (lambda (revision)
+                                   (and (equal (plist-get revision :author) "user")
+                                        (not (equal (plist-get revision :operation) "undo"))))
+                                 (reverse (todo-write-revisions thread)))
                      (todo-write-edit--undoable thread)))
          (what (and revision (todo-write-edit--description thread revision))))
     (cond (mine
@@ -226,12 +230,6 @@ take back your own last edit, also if the agent has written since."
                  (and (equal (plist-get revision :author) "agent") this-command))
            (todo-write-edit--do #'todo-write-undo thread)
            (message "Undid: %s" what)))))
-
-(defun todo-write-edit--last-of-user (thread)
-  "Return the revision of THREAD that the user's last edit made, or nil."
-  (seq-find (lambda (revision) (and (equal (plist-get revision :author) "user")
-                                    (not (equal (plist-get revision :operation) "undo"))))
-            (reverse (todo-write-revisions thread))))
 
 (defun todo-write-edit--inverse (thread revision)
   "Return the edit that takes back what REVISION of THREAD did.

@@ -5,36 +5,16 @@
 
 ;;; Commentary:
 
-;; What a call and its result tell beside the output, in words: the commands of a
-;; script, what was done in Git, what is not known of the files that changed, who
-;; refused it, and why it failed.
+;; What a call and its result tell beside the output, in words: what was
+;; done in Git, what is not known of the files that changed, who refused it, and why it
+;; failed.
 
 ;;; Code:
 
-(require 'json)
 (require 'todo-write-json)
 (require 'todo-write-plan)
 (require 'todo-write-row)
 (require 'todo-write-text)
-
-;;; Scripts
-
-(defun todo-write-effect-commands (script)
-  "Return the commands in SCRIPT of Codex's code mode, joined by \"; \".
-The value is nil if it has none.
-Of a long script, only the beginning is read; a line shows no more."
-  (let ((script (substring script 0 (min 4000 (length script))))
-        (start 0)
-        commands)
-    (when (string-search "tools.exec_command(" script)
-      (while (string-match
-              "\\_<cmd\"?[ \n]*:[ \n]*\"\\(\\(?:[^\"\\]\\|\\\\.\\)*\\)" script start)
-        (setq start (match-end 0))
-        ;; JavaScript has escapes that JSON does not have.
-        (when-let* ((command (ignore-error json-error
-                               (json-parse-string (concat "\"" (match-string 1 script) "\"")))))
-          (push command commands))))
-    (and commands (string-join (nreverse commands) "; "))))
 
 ;;; Files
 

@@ -84,7 +84,7 @@ HELP says what RET does."
         (start (point)))
     (todo-write-row-insert item (if (equal (plist-get item :status) "completed") 'completed
                                   'removed)
-                           (todo-write-plan-spent thread id) width 4 nil
+                           (todo-write-core-call todo-write-dyn--spent thread id) width 4 nil
                            (todo-write-plan-row-work thread id))
     (todo-write-row-make-button start (point) 'todo-write-part
                                 (todo-write-text-help

@@ -230,7 +230,8 @@ The current buffer is a copy of the chat, which ends with the prompt."
         (with-current-buffer buffer
           (setq todo-write-gptel--request request
                 todo-write-gptel--prompt prompt)
-          (todo-write-gptel--works)
+          (when todo-write-gptel-thread
+            (todo-write-set-activity todo-write-gptel-thread 'working))
           (todo-write-gptel--record-prompt))))))
 
 (declare-function gptel-prompt-prefix-string "ext:gptel")
@@ -240,11 +241,6 @@ The current buffer is a copy of the chat, which ends with the prompt."
   (when (and todo-write-gptel-thread todo-write-gptel--prompt)
     (todo-write-observe todo-write-gptel-thread "INTENT"
                         (todo-write-core-plain (cl-shiftf todo-write-gptel--prompt nil)))))
-
-(defun todo-write-gptel--works ()
-  "Set this chat to working, because its model answers next."
-  (when todo-write-gptel-thread
-    (todo-write-set-activity todo-write-gptel-thread 'working)))
 
 (defun todo-write-gptel--request-ended (&rest _)
   "End the turn of this chat, whose request ended."
@@ -363,7 +359,7 @@ response have ended."
         (pcase-let ((`(,outcome . ,code) (todo-write-gptel--outcome text)))
           (todo-write-calls-end todo-write-gptel-thread id (plist-get call :name)
                                 text outcome code))
-        (todo-write-gptel--works))
+        (todo-write-set-activity todo-write-gptel-thread 'working))
       ;; A value other than nil would change the call.
       nil)))
 

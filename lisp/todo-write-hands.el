@@ -121,7 +121,10 @@ For `todo-write-events-functions'."
   "Return which file THREAD's agent changed while you are editing it, or nil."
   (pcase-let ((`(,path . ,buffer) (cdr (assoc thread todo-write-hands--clashes))))
     (when (and path (buffer-live-p buffer) (buffer-modified-p buffer))
-      (format "changed %s, which you are editing" (todo-write-row-file-name path 40)))))
+      (format "changed %s, which you are editing"
+              ;; The agent chose the name, so no file name handler may see it.
+              (todo-write-text-line (let (file-name-handler-alist) (file-name-nondirectory path))
+                                    40)))))
 
 (provide 'todo-write-hands)
 ;;; todo-write-hands.el ends here

@@ -209,14 +209,12 @@ COMMAND is one of doc/protocol.md, a list of its name and its fields."
   "Send the program soon what it has not taken yet; the module calls this."
   (unless todo-write-hub--flush-timer
     (setq todo-write-hub--flush-timer
-          (run-with-timer 0.05 nil #'todo-write-hub--flush))))
-
-(defun todo-write-hub--flush ()
-  "Send the program what it has not taken yet."
-  (setq todo-write-hub--flush-timer nil)
-  (when (and (todo-write-hub-live-p)
-             (todo-write-core-call todo-write-dyn--channel-flush))
-    (todo-write-hub--flush-soon)))
+          (run-with-timer 0.05 nil
+                          (lambda ()
+                            (setq todo-write-hub--flush-timer nil)
+                            (when (and (todo-write-hub-live-p)
+                                       (todo-write-core-call todo-write-dyn--channel-flush))
+                              (todo-write-hub--flush-soon)))))))
 
 (defun todo-write-hub-wait (condition)
   "Wait until CONDITION, a function, returns non-nil; return that.

@@ -233,20 +233,19 @@ a narrow WIDTH omits others."
                     ("Project" ,project) ("Plan" ,(max 8 (- free now project)))
                     ("Done" 5 nil :right-align t) ("Now" ,now))))))
 
-(defun todo-write-list--alike-p (agent other)
-  "Return non-nil if OTHER is another one with the title and folder name of AGENT."
-  (and (not (eq other agent))
-       (plist-get agent :title)
-       (equal (plist-get other :title) (plist-get agent :title))
-       (equal (todo-write-agent-folder other) (todo-write-agent-folder agent))))
-
 (defun todo-write-list--entry (agent agents columns)
   "Return the row of AGENT, one of AGENTS, in COLUMNS.
 If another one of these looks alike, a short id precedes its title."
   (let* ((thread (plist-get agent :thread))
          (summary (plist-get agent :plan))
          (session (plist-get (todo-write-core-call todo-write-dyn--identity thread) :session))
-         (id (if (seq-some (lambda (other) (todo-write-list--alike-p agent other)) agents)
+         (id (if (seq-some (lambda (other)
+                             (and (not (eq other agent))
+                                  (plist-get agent :title)
+                                  (equal (plist-get other :title) (plist-get agent :title))
+                                  (equal (todo-write-agent-folder other)
+                                         (todo-write-agent-folder agent))))
+                           agents)
                  (concat (todo-write-text-line (or session thread) 7) " ")
                "")))
     (list thread

@@ -54,8 +54,6 @@
          (text (concat (and name (concat name " "))
                        (and refusal (concat (todo-write-text-shape 'refused) " " refusal ": "))
                        (todo-write-story-text content project)
-                       (mapconcat (lambda (operation) (format " (%s)" (car operation)))
-                                  (todo-write-effect-git observation) "")
                        (todo-write-story-excluded observation " (" ")"))))
     (if (todo-write-story-runs-commands-p name)
         (todo-write-text-command text 300)

@@ -50,10 +50,6 @@ The caller inhibits quitting, since the change is already saved."
 
 ;;; Asking
 
-(defun todo-write-plan-spent (thread id)
-  "Return the :spent of `todo-write-times' for item ID of THREAD, or nil."
-  (todo-write-core-call todo-write-dyn--spent thread id))
-
 (defun todo-write-plan-items-cleared (thread)
   "Return the completed items that the agent of THREAD took off its list.
 The value is like that of `todo-write-items-dropped'."
@@ -64,12 +60,6 @@ The value is like that of `todo-write-items-dropped'."
 The value is a list of (FIRST . LAST), numbers of revisions; LAST is the
 last one in which the list was not empty."
   (todo-write-core-call todo-write-dyn--earlier-lists thread))
-
-(defun todo-write-plan-earlier-items (thread list)
-  "Return the items of LIST, one of `todo-write-plan-earlier-lists' of THREAD.
-They are a list of plists: first the completed ones that the agent took
-off the list, then those of its last revision."
-  (todo-write-core-call todo-write-dyn--earlier-items thread (car list) (cdr list)))
 
 (defun todo-write-plan-row-work (thread &optional id)
   "Return what the row of item ID of THREAD shows of its work, or nil.
@@ -123,7 +113,7 @@ ID and PATH are as in `todo-write-new'; ENTRY, the id of an observation,
 limits them to its changes.  Of their files, all that is new up to the
 last of them is there.  If ALL is non-nil, so are those that were reviewed.
 LIMIT is the maximum number of files.  The keys are :newest, a number for
-`todo-write-plan-newer', :more, the number of files beyond LIMIT, and
+`todo-write-dyn--review-newer', :more, the number of files beyond LIMIT, and
 :files, a list of plists:
   :path     the absolute name
   :patch    the net difference, \"\" if all cancels out
@@ -132,11 +122,6 @@ LIMIT is the maximum number of files.  The keys are :newest, a number for
   :items    the ids of the items in progress at any of them"
   (let ((todo-write-core-wait-words "Comparing files"))
     (todo-write-core-call todo-write-dyn--review-files thread id path entry all limit)))
-
-(defun todo-write-plan-newer (thread id path newest)
-  "Return the number of files of THREAD with new changes after NEWEST.
-ID and PATH are as in `todo-write-new'."
-  (todo-write-core-call todo-write-dyn--review-newer thread id path newest))
 
 (defun todo-write-plan-mark (thread files raises)
   "Mark FILES of THREAD as reviewed, and return what undoes that.

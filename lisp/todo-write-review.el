@@ -26,10 +26,6 @@
 (require 'todo-write-turns)
 (require 'todo-write-visit)
 
-(defface todo-write-reviewed '((t :inherit shadow))
-  "Face of changes in a review that were marked as reviewed."
-  :group 'todo-write-faces)
-
 ;;; State
 
 (cl-defstruct (todo-write-review--scope (:constructor todo-write-review--make-scope) (:copier nil))
@@ -55,7 +51,8 @@ it was marked as reviewed up to that."
   "The number of files that are to be reviewed after those of this buffer.")
 
 (defvar-local todo-write-review--newest 0
-  "The newest change when this buffer was drawn; see `todo-write-plan-newer'.")
+  "The newest change when this buffer was drawn.
+It is as from `todo-write-plan-review-files'.")
 
 (defvar-local todo-write-review--undo nil
   "What `u' marks as new again, newest first.
@@ -124,9 +121,9 @@ For `todo-write-events-functions'."
                            todo-write-view-thread
                            (mapcar #'todo-write-review--file-path todo-write-review--files))))
          (newer (if (todo-write-review--scope-entry scope) 0
-                  (todo-write-plan-newer todo-write-view-thread (todo-write-review--scope-id scope)
-                                         (todo-write-review--scope-path scope)
-                                         todo-write-review--newest)))
+                  (todo-write-core-call todo-write-dyn--review-newer
+                    todo-write-view-thread (todo-write-review--scope-id scope)
+                    (todo-write-review--scope-path scope) todo-write-review--newest)))
          (parts
           (list (concat (if (todo-write-review--scope-all scope) "Changes of " "New changes of ")
                         (todo-write-review--scope-what scope) ": "
@@ -213,20 +210,12 @@ Return it as a `todo-write-review--file'."
   "Show that FILE is reviewed if MARKED is non-nil, else that it is not."
   (let ((overlay (todo-write-review--file-overlay file)))
     (setf (todo-write-review--file-marked file) marked)
-    (overlay-put overlay 'face (and marked 'todo-write-reviewed))
+    (overlay-put overlay 'face (and marked 'todo-write-completed))
     (overlay-put overlay 'before-string
                  (and marked (propertize (format "%s reviewed\n" (todo-write-text-shape 'completed))
                                          'face 'todo-write-done)))))
 
 ;;; Marking
-
-(defun todo-write-review--file-at-point ()
-  "Return the file at point, or signal a `user-error'."
-  (or (seq-some (lambda (overlay) (overlay-get overlay 'todo-write-review-file))
-                (overlays-at (point)))
-      ;; At the end of the buffer.
-      (car (last todo-write-review--files))
-      (user-error "No file here")))
 
 (defun todo-write-review-mark (&optional all)
   "Mark the changes of the file at point as reviewed, and go to the next file.
@@ -234,7 +223,13 @@ With a prefix argument ALL, mark those of all files.  What the agent has
 changed after what this buffer shows stays new."
   (interactive "P" todo-write-review-mode)
   (todo-write-menu-require 'todo-write-review-mode)
-  (let* ((files (if all todo-write-review--files (list (todo-write-review--file-at-point))))
+  (let* ((here (seq-some (lambda (overlay) (overlay-get overlay 'todo-write-review-file))
+                         (overlays-at (point))))
+         (files (cond (all todo-write-review--files)
+                      (here (list here))
+                      ;; At the end of the buffer.
+                      ((last todo-write-review--files))
+                      (t (user-error "No file here"))))
          (former (todo-write-plan-mark
                   todo-write-view-thread
                   (cl-loop for file in files

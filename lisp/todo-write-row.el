@@ -34,9 +34,6 @@
 (defface todo-write-bar '((t :inherit success))
   "Face of the completed part of the progress bar.")
 
-(defface todo-write-bar-rest '((t :inherit shadow))
-  "Face of the open part of the progress bar.")
-
 (defface todo-write-done '((t :inherit success :weight bold))
   "Face of the header of a plan whose tasks are all completed.")
 
@@ -388,11 +385,6 @@ Tasks of the user that the agent cannot be told of are counted apart:
       ('paused (concat (todo-write-text-shape 'paused) " paused " count))
       (_ count))))
 
-(defun todo-write-row-file-name (path &optional width)
-  "Return the last part of PATH, a file's name, as a line of WIDTH columns.
-The agent chose the name, so no file name handler may see it."
-  (todo-write-text-line (let (file-name-handler-alist) (file-name-nondirectory path)) width))
-
 (defun todo-write-row-progress-face (state)
   "Return the face of the `todo-write-row-progress' of a plan in STATE."
   (pcase state
@@ -408,7 +400,7 @@ The agent chose the name, so no file name handler may see it."
          (filled (if (> total 0) (/ (* completed cells) total) 0)))
     (insert (propertize (make-string filled (aref full 0)) 'face 'todo-write-bar)
             (propertize (make-string (- cells filled) (aref (todo-write-text-shape 'rest) 0))
-                        'face 'todo-write-bar-rest))))
+                        'face 'todo-write-time))))
 
 (defun todo-write-row-insert-header (summary width &optional note work title)
   "Insert the header line of WIDTH columns for SUMMARY, without a newline.

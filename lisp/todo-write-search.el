@@ -53,7 +53,13 @@
    :revert (lambda ()
              (todo-write-search--show-places
               (todo-write-search--find todo-write-search--text todo-write-view-thread)))
-   :step #'todo-write-search--step))
+   :step (lambda (count)
+           (let ((start (point)))
+             (forward-line count)
+             (unless (and (tabulated-list-get-id) (/= start (point)))
+               (goto-char start)
+               (user-error "No more places")))
+           (todo-write-search--show (tabulated-list-get-id) nil))))
 
 (todo-write-menu-define 'todo-write-search-mode todo-write-search-mode-map "Search"
   `(("Place"
@@ -221,15 +227,6 @@ if that is not known, either."
         (forward-line 0))
       t)
      ((and turn (not (stringp part))) (todo-write-view-move-goto-turn turn)))))
-
-(defun todo-write-search--step (count)
-  "Move COUNT places on, and show that one in its plan beside."
-  (let ((start (point)))
-    (forward-line count)
-    (unless (and (tabulated-list-get-id) (/= start (point)))
-      (goto-char start)
-      (user-error "No more places")))
-  (todo-write-search--show (tabulated-list-get-id) nil))
 
 (provide 'todo-write-search)
 ;;; todo-write-search.el ends here

@@ -32,10 +32,6 @@ A line above them opens the earlier ones.")
   "Face of what the user asked, the heading of what came of it."
   :group 'todo-write-faces)
 
-(defface todo-write-said '((t :inherit default))
-  "Face of what the agent says between its calls."
-  :group 'todo-write-faces)
-
 (defconst todo-write-story-events
   '("MESSAGE" "THOUGHTS" "TOOL_CALL" "TOOL_EXECUTION" "ERROR" "STATE_UPDATE")
   "Types of the observations that become entries.")
@@ -143,7 +139,9 @@ of a call becomes part of the entry of the call."
                            (todo-write-json-string (plist-get fields :name))))
       nil)
      ((equal type "STATE_UPDATE")
-      (if-let* ((request (todo-write-story--request fields)))
+      (if-let* ((request (plist-get fields :request))
+                ;; Hosts may have requests of other kinds.
+                ((and (consp request) (numberp (plist-get request :since)))))
           (todo-write-story--wait observation request)
         (when (stringp (plist-get fields :text))
           (todo-write-story--make-entry
@@ -191,8 +189,7 @@ File names are relative to PROJECT."
                (pcase kind
                  ((and 'call (guard (not (equal name ""))))
                   (todo-write-text-line (concat name " " text excluded) 400))
-                 ('command (todo-write-text-command
-                            (concat (or (todo-write-effect-commands text) text) excluded) 400))
+                 ('command (todo-write-text-command (concat text excluded) 400))
                  ((or 'said 'thought)
                   (todo-write-text-unmark (todo-write-text-line (concat text excluded) 400)))
                  (_ (todo-write-text-line (concat text excluded) 400)))))
@@ -202,12 +199,6 @@ File names are relative to PROJECT."
 (defun todo-write-story-runs-commands-p (tool)
   "Return non-nil if TOOL, the name of a tool or nil, runs commands."
   (and tool (todo-write-core-call todo-write-dyn--runs-commands-p tool)))
-
-(defun todo-write-story--request (content)
-  "Return the request to the user in CONTENT, a plist of an observation, or nil.
-See `todo-write-request'.  Hosts may have requests of other kinds."
-  (let ((request (plist-get content :request)))
-    (and (consp request) (numberp (plist-get request :since)) request)))
 
 (defun todo-write-story-excluded (observation &optional before after)
   "Return that not all of OBSERVATION is recorded, between BEFORE and AFTER.
@@ -220,30 +211,26 @@ Return nil if it is."
 
 (defun todo-write-story--wait (observation request)
   "Return an entry for the wait for REQUEST, the content of OBSERVATION."
-  (let ((since (truncate (plist-get request :since))))
+  (let ((since (truncate (plist-get request :since)))
+        (text (plist-get request :text)))
     (todo-write-story--make-entry
      :key (plist-get observation :id)
      :kind 'wait
      :time since
      :text (todo-write-text-line
-            (format "waited %s, %s: %s"
+            (format "waited %s, %s%s: %s"
                     (todo-write-text-duration
                      (max 0 (truncate (- (plist-get observation :timestamp) since))))
-                    (todo-write-story--answer request)
+                    (pcase (plist-get request :outcome)
+                      ("allowed" "you allowed it")
+                      ("always" "you always allow it")
+                      ("denied" "you denied it")
+                      ("answered" "you answered")
+                      (_ "answered elsewhere or withdrawn"))
+                    (if (todo-write-json-filled text) (format " (%s)" text) "")
                     (todo-write-json-string (plist-get request :title)))
             400)
      :call observation)))
-
-(defun todo-write-story--answer (request)
-  "Return how REQUEST ended in words."
-  (let ((text (plist-get request :text)))
-    (concat (pcase (plist-get request :outcome)
-              ("allowed" "you allowed it")
-              ("always" "you always allow it")
-              ("denied" "you denied it")
-              ("answered" "you answered")
-              (_ "answered elsewhere or withdrawn"))
-            (and (todo-write-json-filled text) (format " (%s)" text)))))
 
 (defun todo-write-story--files-text (files project)
   "Return the names of FILES, a list of plists, relative to PROJECT, as a line."
@@ -288,36 +275,14 @@ For a tool call, that is its most telling argument."
         ((and (plist-get content :input) (not (numberp (plist-get content :input))))
          (todo-write-story--argument (plist-get content :input) project))
         ((plist-get content :name) "")
-        ((vectorp (plist-get content :todoList))
-         (concat (todo-write-text-count (length (plist-get content :todoList)) "task")
-                 ", "
-                 (todo-write-text-count
-                  (length (plist-get (plist-get content :changes) :changes)) "change")))
-        (t (todo-write-story--words-of content))))
-
-(defun todo-write-story--words-of (content)
-  "Return CONTENT, a plist of an observation, in words."
-  (let ((request (todo-write-story--request content))
-        (tokens (append content '(:input 0 :output 0 :cacheWrite 0))))
-    (cond ((plist-member content :previousStatus)
-           (format "%s: %s" (plist-get (plist-get content :item) :content)
-                   (string-replace "_" " " (todo-write-json-string (plist-get content :status)))))
-          (request
-           (format "%s: %s" (todo-write-story--answer request)
-                   (todo-write-json-string (plist-get request :title))))
-          ((seq-every-p (lambda (key) (numberp (plist-get tokens key)))
-                        '(:input :output :cacheRead :cacheWrite))
-           (or (todo-write-sums-tokens tokens) ""))
-          (t
-           (mapconcat
-            #'identity
+        (t (string-join
             (cl-loop for (key value) on content by #'cddr
                      for text = (cond ((stringp value) value)
                                       ((numberp value) (number-to-string value))
                                       ((eq value t) "yes")
                                       ((vectorp value) (format "%d" (length value))))
                      when text collect (concat (substring (symbol-name key) 1) ": " text))
-            ", ")))))
+            ", "))))
 
 (defun todo-write-story--argument (input project)
   "Return the most telling part of INPUT, the arguments of a call in PROJECT.
@@ -538,7 +503,7 @@ What is cut stays in it, for Isearch."
         ((or 'asked 'said)
          (propertize (concat (todo-write-text-shape 'quote) (cut (- width 2))
                              (todo-write-text-shape 'unquote))
-                     'face (if (eq kind 'said) 'todo-write-said 'todo-write-prompt)))
+                     'face (if (eq kind 'said) 'default 'todo-write-prompt)))
         ('thought (propertize (cut width) 'face 'todo-write-thought))
         ('edit (todo-write-text-with-rest text (todo-write-text-truncate-start text width) t))
         (_ (cut width))))))

@@ -82,8 +82,7 @@ more than five minutes."
 (defun todo-write-timeline--bar (row span width)
   "Return the bar of ROW as WIDTH columns of text.
 SPAN is the time span of all rows."
-  (let ((bar (make-vector width (propertize (todo-write-text-shape 'dot)
-                                            'face 'todo-write-bar-rest)))
+  (let ((bar (make-vector width (propertize (todo-write-text-shape 'dot) 'face 'todo-write-time)))
         (full (propertize (todo-write-text-shape 'full)
                           'face (todo-write-row-shape-face (plist-get row :kind))))
         (from (car span))
@@ -113,7 +112,12 @@ SPAN is the time span of all rows."
   "Major mode of the buffer that shows which task was in progress when."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page-set-up-table #'todo-write-timeline--table #'todo-write-timeline--goto))
+  (todo-write-page-set-up-table
+   #'todo-write-timeline--table
+   (lambda (id)
+     (with-current-buffer (todo-write-show todo-write-view-thread t)
+       (or (todo-write-view-move-goto-any id)
+           (todo-write-history-open-of todo-write-view-thread id))))))
 
 (todo-write-menu-define 'todo-write-timeline-mode todo-write-timeline-mode-map "Timeline"
   `(("Task"
@@ -170,12 +174,6 @@ such.  Signal a `user-error' if there is no thread."
                                  (or thread (todo-write-here-thread)))
     (funcall todo-write-events-draw)
     (goto-char (point-min))))
-
-(defun todo-write-timeline--goto (id)
-  "Go to the task ID in its plan."
-  (with-current-buffer (todo-write-show todo-write-view-thread t)
-    (or (todo-write-view-move-goto-any id)
-        (todo-write-history-open-of todo-write-view-thread id))))
 
 (provide 'todo-write-timeline)
 ;;; todo-write-timeline.el ends here

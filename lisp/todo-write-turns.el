@@ -100,7 +100,9 @@ non-nil means only those of the newest so many tasks and lists."
                        when (and revision (within-p revision))
                        collect (cons revision list))))
         (pcase-dolist (`(,revision . ,list) (if newest (last replaced newest) replaced))
-          (dolist (item (append (todo-write-plan-earlier-items thread list) nil))
+          (dolist (item (append (todo-write-core-call todo-write-dyn--earlier-items
+                                  thread (car list) (cdr list))
+                                nil))
             (unless (or (equal (plist-get item :status) "completed")
                         (member (plist-get item :id) ids))
               (add item 'removed revision))))))

@@ -39,11 +39,6 @@
 
 (define-obsolete-function-alias 'todo-write-view-toggle #'todo-write-page-toggle "0.4.0")
 
-(defun todo-write-view-move-step (count)
-  "Move COUNT rows forward."
-  (unless (todo-write-page-move count)
-    (user-error (if (> count 0) "No further task" "No task before this one"))))
-
 (defun todo-write-view-move-id-at-point ()
   "Return the id of the task at point.
 Signal a `user-error' if there is none, if it was dropped or is folded, or
@@ -246,12 +241,6 @@ TOGGLE non-nil opens or closes whatever can be opened."
            (todo-write-view-move--toggle button))
           (t (funcall (button-get button 'action) button)))))
 
-(defun todo-write-view-move-toggle (all)
-  "Open or fold what is at point, or ALL if that is non-nil."
-  (if all
-      (todo-write-view-move--toggle-all)
-    (todo-write-view-move-visit 'toggle)))
-
 (defun todo-write-view-move--toggle (button)
   "Open or close what BUTTON stands for, and draw the plan.
 On a file, close the story that it is in, and move to its heading."
@@ -267,7 +256,7 @@ On a file, close the story that it is in, and move to its heading."
     (todo-write-place-stay (selected-window)))
   (todo-write-view-draw-all))
 
-(defun todo-write-view-move--toggle-all ()
+(defun todo-write-view-move-toggle-all ()
   "Open the details of all rows and all below them, or close all if any is open.
 The turn that runs is open by itself."
   (let ((thread todo-write-view-thread))

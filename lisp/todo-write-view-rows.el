@@ -153,7 +153,7 @@ the last time stay if they are made of the same."
               (made-of
                `(,item ,kind ,todo-write-page-width ,todo-write-row-scale
                        ,@(unless (eq kind 'removed)
-                           (list (todo-write-plan-spent thread id)
+                           (list (todo-write-core-call todo-write-dyn--spent thread id)
                                  (or (and (equal id (todo-write-view-rows-current-id))
                                           (todo-write-hands-note thread))
                                      (todo-write-row-note item items todo-write-view-rows-summary))
@@ -285,7 +285,6 @@ SUMMARY and UNSEEN are as for `todo-write-view-rows--insert-header'."
                   (let ((text (todo-write-text-unmark (todo-write-text-line text 400))))
                     (propertize (concat (todo-write-text-shape 'quote) text
                                         (todo-write-text-shape 'unquote))
-                                'face 'todo-write-said
                                 'help-echo (todo-write-text-help text))))))))
 
 (defun todo-write-view-rows--host (thread)

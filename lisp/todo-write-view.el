@@ -99,8 +99,13 @@ and \\[todo-write-menu] shows all keys.
   (todo-write-page-set-up #'todo-write-view-draw-all
                           :revert #'todo-write-view-refresh
                           :visit #'todo-write-view-move-visit
-                          :toggle #'todo-write-view-move-toggle
-                          :step #'todo-write-view-move-step)
+                          :toggle (lambda (all)
+                                    (if all (todo-write-view-move-toggle-all)
+                                      (todo-write-view-move-visit 'toggle)))
+                          :step (lambda (count)
+                                  (unless (todo-write-page-move count)
+                                    (user-error (if (> count 0) "No further task"
+                                                  "No task before this one")))))
   (todo-write-place-set-up)
   ;; Lines are short: finding their ends is faster than a cache of them.
   (setq-local cache-long-scans nil

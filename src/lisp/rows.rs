@@ -52,7 +52,9 @@ lisp! { env =>
         items::shown(&with_thread(env, &thread, Thread::cleared)?)
     }
 
-    /// See `todo-write-plan-earlier-items'.
+    /// Return the items of the list of THREAD in revisions FIRST to LAST.
+    ///
+    /// First those that were completed and taken off it, then those of LAST.
     fn earlier_items(thread: Key, first: u64, last: u64) -> Sparse<Vec<ShownItem>> {
         let span = |_: &Thread| Span::Revisions(first, last);
         items::shown(&with_span(env, &thread, span, |thread| thread.earlier_items(first, last))??)

@@ -303,7 +303,7 @@ lisp! { env =>
         })?
     }
 
-    /// See `todo-write-plan-spent'.
+    /// Return the `:spent' of `todo-write-times' for item ID of THREAD, or nil.
     fn spent(thread: Key, id: String) -> Option<Millis> {
         with_thread(env, &thread, |thread| thread.times(&id).map(|times| times.spent(now())))?
     }

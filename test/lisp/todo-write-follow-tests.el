@@ -380,7 +380,7 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
     (shows 'active 'working)
     (says "dreaming")
     (shows 'active)
-    (should (todo-write-activity-inferred-p thread))))
+    (should (plist-get (todo-write-activity-get thread) :inferred))))
 
 (ert-deftest todo-write-follow-tests-the-file-of-another-process-is-ignored ()
   (todo-write-follow-tests--with-process
@@ -1419,7 +1419,7 @@ UUID begins the names of the lines."
       (todo-write-forget thread)
       (set-file-times file (time-subtract nil 121))
       (todo-write-follow file)
-      (todo-write-test-wait (lambda () (todo-write-activity-inferred-p thread)))
+      (todo-write-test-wait (lambda () (plist-get (todo-write-activity-get thread) :inferred)))
       (should-not (todo-write-activity thread))
       (todo-write-follow-tests--append
        file (list :timestamp (format-time-string "%FT%T.%3NZ" nil t)

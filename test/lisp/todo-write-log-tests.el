@@ -43,7 +43,7 @@
     (should (equal (todo-write-log-tests--rows)
                    '(("INTENT" "Tidy up")
                      ("THOUGHTS" "Where to begin?")
-                     ("PLAN_UPDATE" "2 tasks, 2 changes")
+                     ("PLAN_UPDATE" "revision: 1, todoList: 2")
                      ("THOUGHTS" "A broom is needed"))))))
 
 (ert-deftest todo-write-log-stays-where-it-is-read-in-a-window-beside ()
@@ -75,24 +75,11 @@
     (todo-write-test-write "a" '("Sweep" "completed") "Dust")
     (revert-buffer)
     (let ((text (buffer-substring-no-properties (point-min) (point-max))))
-      (should (string-match-p "new 14, out 5, re-read 7" text))
+      (should (string-match-p "input: 3, output: 5, cacheRead: 7, cacheWrite: 11, model: m" text))
       (should (string-match-p "mode: plan, step: 3$" text))
-      (should (string-match-p "2 tasks, 1 change$" text))
       (should-not (string-match-p "[{}]\\| t1 " text)))
     (goto-char (point-min))
     (should (looking-at-p " [0-9][0-9]:[0-9][0-9] "))))
-
-(ert-deftest todo-write-log-takes-only-a-request-to-the-user-for-one ()
-  (todo-write-log-tests--with-log
-    (todo-write-observe "a" "LLM_STREAM_START" '(:request 3 :model "m"))
-    (todo-write-observe "a" "LLM_STREAM_END" '(:request (:id "r1") :reason "stop"))
-    (todo-write-request "a" :id "1" :kind 'permission :title "ls" :answer #'ignore)
-    (todo-write-withdraw "a" "1")
-    (revert-buffer)
-    (let ((rows (todo-write-log-tests--rows)))
-      (should (member '("LLM_STREAM_START" "request: 3, model: m") rows))
-      (should (member '("LLM_STREAM_END" "reason: stop") rows))
-      (should (member '("STATE_UPDATE" "answered elsewhere or withdrawn: ls") rows)))))
 
 (ert-deftest todo-write-log-marks-the-line-breaks-of-commands ()
   (todo-write-log-tests--with-log

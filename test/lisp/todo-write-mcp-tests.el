@@ -154,7 +154,7 @@
       (should (plist-get (todo-write-times "claude:a" "t1") :running))
       (delete-process program)
       (todo-write-test-wait (lambda () (not (todo-write-activity "claude:a"))))
-      (should (todo-write-activity-inferred-p "claude:a"))
+      (should (plist-get (todo-write-activity-get "claude:a") :inferred))
       (should-not (plist-get (todo-write-times "claude:a" "t1") :running))
       ;; The process lives.
       (todo-write-mcp--check-programs)
@@ -250,7 +250,7 @@
       (cl-decf (cdr last) (1+ todo-write-mcp-silence))
       (todo-write-mcp--check-programs)
       (todo-write-test-wait (lambda () (not (todo-write-activity "claude:a"))))
-      (should (todo-write-activity-inferred-p "claude:a"))
+      (should (plist-get (todo-write-activity-get "claude:a") :inferred))
       (should (eq (todo-write-state "claude:a") 'active))
       (cl-decf (cdr last) todo-write-mcp-quiet)
       (todo-write-mcp--check-programs)

@@ -51,9 +51,6 @@
            ("Count" "{\"n\":4}" "Count n: 4")
            ("write_stdin" "{\"session_id\":7,\"chars\":\"\"}" "write_stdin session_id: 7")
            ("exec" "{\"input\":\"const a = 1;\"}" "const a = 1;")
-           ("exec" ,(concat "const r = await Promise.all([tools.exec_command({\"cmd\":\"rg \\\"a\\\" b\","
-                            " \"workdir\": \"/\"}), tools.exec_command({cmd: \"ls -l\"})]); text(r);")
-            "rg \"a\" b; ls -l")
            ("Cut" "{\"command\":\"go te" "Cut {\"command\":\"go te")
            ("Decoded" (:file_path "/home/user/shop/a") "Decoded a")))
       (todo-write-story-tests--call "c" name input)
@@ -93,12 +90,11 @@
 
 (ert-deftest todo-write-story-shows-a-script-of-any-length-and-with-any-text ()
   (todo-write-story-tests--with-task
-    (pcase-dolist (`(,command . ,shown) `((,(make-string 1000000 ?x) . "▸ xxx")
-                                          ("\\x41" . "▸ tools\\.exec_command(")
-                                          ("ls \\" . "▸ ls \"})\\'")))
+    (dolist (command (list (make-string 1000000 ?x) "\\x41" "ls \\"))
       (todo-write-story-tests--call
        "c" "exec" (format "tools.exec_command({\"cmd\":\"%s\"})" command))
-      (should (string-match-p shown (car (last (todo-write-story-tests--lines 100))))))))
+      (should (string-match-p "▸ tools\\.exec_command("
+                              (car (last (todo-write-story-tests--lines 100))))))))
 
 (ert-deftest todo-write-story-shows-observations-of-any-form ()
   (todo-write-story-tests--with-task
@@ -174,7 +170,7 @@
     (with-current-buffer "*todo-write-output*"
       (should (string-suffix-p "made\n" (buffer-string))))))
 
-(ert-deftest todo-write-story-and-log-say-what-was-done-in-git ()
+(ert-deftest todo-write-story-says-what-was-done-in-git ()
   (todo-write-story-tests--with-task
     (todo-write-story-tests--call
      "c" "Bash" '(:command "git commit && gh pr create") "[main 699336a] Second" :outcome 'ok
@@ -199,10 +195,7 @@
         (setq visited nil)
         (search-forward "◆ pull request #43")
         (todo-write-test-press "RET")
-        (should-not visited)))
-    (with-current-buffer (todo-write-log "a")
-      (goto-char (point-min))
-      (should (search-forward "(committed 699336a Second)" nil t)))))
+        (should-not visited)))))
 
 (ert-deftest todo-write-a-refused-call-says-who-refused-it ()
   (todo-write-test-with-view
