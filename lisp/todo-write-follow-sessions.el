@@ -62,13 +62,6 @@ The hub finds out whether FOLDER is there, since Emacs would wait for it."
 
 ;;; Transcripts
 
-(defun todo-write-follow-sessions-names (project)
-  "Return the names of PROJECT's root, a list, or nil if it is not on this machine.
-This asks for links, so nothing but a command about PROJECT calls it."
-  (unless (file-remote-p project)
-    (delete-dups (mapcar #'directory-file-name (list (expand-file-name project)
-                                                     (file-truename project))))))
-
 (defvar todo-write-follow-sessions--skipped (make-hash-table :test #'equal)
   "The files that the user knows are skipped, and why.")
 
@@ -134,22 +127,21 @@ This asks for links, so nothing but a command about PROJECT calls it."
 (defun todo-write-follow-sessions-choices (found)
   "Return the choices of the newest 300 sessions in FOUND, the project's first.
 FOUND is a list of plists, as from the module.  A choice is a list (TITLE
-FILE TIME NOTE).  NOTE has the machine, the working directory, the agent
-and what its process says."
+FILE CELL...).  The cells are its age, its agent, what its process says,
+its machine and its working directory."
   (mapcar
    (lambda (one)
      (pcase-let* (((map :path :modified :description) one)
                   ((map :title :folder :agent) description))
        (list (todo-write-text-line (or title "(nothing asked yet)") 100)
-             path modified
-             (string-join
-              (delq nil (list (todo-write-machines-of path)
-                              (and folder (todo-write-text-line
-                                           (todo-write-follow-sessions-shown folder)))
-                              (todo-write-agent-program-label agent)
-                              (todo-write-follow-sessions--status
-                               (todo-write-follow-sessions-process-in path))))
-              "  "))))
+             path
+             (todo-write-text-age modified)
+             (todo-write-agent-program-label agent)
+             (or (todo-write-follow-sessions--status (todo-write-follow-sessions-process-in path))
+                 "")
+             (or (todo-write-machines-of path) "")
+             ;; It may be long, and a narrow frame cuts the last one.
+             (if folder (todo-write-text-line (todo-write-follow-sessions-shown folder)) ""))))
    (seq-sort-by (lambda (one) (if (plist-get one :is-of-project) 0 1)) #'<
                 (seq-take found 300))))
 
@@ -157,26 +149,14 @@ and what its process says."
   "Read one of CHOICES in the minibuffer with PROMPT; return its file.
 CHOICES are as from `todo-write-follow-sessions-choices', the best first."
   (let (table)
-    (pcase-dolist (`(,title ,file . ,more) choices)
+    (pcase-dolist (`(,title ,file . ,cells) choices)
       (when (assoc title table)
         (setq title (format "%s <%s>" title (todo-write-text-line (file-name-base file)))))
-      (push `(,title ,file . ,more) table))
+      (push `(,title ,file . ,cells) table))
     (setq table (nreverse table))
     (nth 1 (assoc (completing-read
                    prompt
-                   (todo-write-text-completion-table
-                    table 'todo-write-session
-                    `(affixation-function
-                      . ,(lambda (titles)
-                           (mapcar (lambda (title)
-                                     (pcase-let ((`(,_ ,_ ,time ,note) (assoc title table)))
-                                       (list title
-                                             (propertize (format "%8s  "
-                                                                 (todo-write-text-age time))
-                                                         'face 'completions-annotations)
-                                             (propertize (concat "  " note)
-                                                         'face 'completions-annotations))))
-                                   titles))))
+                   (todo-write-text-completion-table table 'todo-write-session #'cddr)
                    nil t nil nil (caar table))
                   table))))
 

@@ -159,10 +159,13 @@ machine to ask, which is connected, or nil for this one."
           (todo-write-follow-send-homes t)
           (todo-write-hub-tell nil '(search)))
         (setq todo-write-follow--round (list (cl-incf todo-write-follow--last-round)))
-        (todo-write-hub-tell machine
-                             `(choose ,todo-write-follow--last-round
-                                      ,(if machine (list (directory-file-name (file-local-name project)))
-                                         (todo-write-follow-sessions-names project))))
+        (todo-write-hub-tell
+         machine
+         `(choose ,todo-write-follow--last-round
+                  ,(mapcar #'directory-file-name
+                           (cond (machine (list (file-local-name project)))
+                                 ((not (file-remote-p project))
+                                  (list (expand-file-name project) (file-truename project)))))))
         (todo-write-hub-wait (lambda () (cdr todo-write-follow--round)))
         (cadr todo-write-follow--round))
     (setq todo-write-follow--round nil)

@@ -409,14 +409,19 @@ default NEW; otherwise signal a `user-error' if there is no thread."
                  prompt
                  (todo-write-text-completion-table
                   agents 'todo-write-plan
+                  (pcase-lambda (`(,_ . ,agent))
+                    (mapcar (lambda (cell) (todo-write-text-truncate cell 30))
+                            (list (todo-write-row-count (plist-get agent :plan))
+                                  (string-join (delq nil (list (todo-write-list--state agent)
+                                                               (todo-write-list--ending agent)))
+                                               " ")
+                                  (todo-write-list--program agent)
+                                  (todo-write-list--age agent)
+                                  (todo-write-text-line (or (todo-write-agent-folder agent) "")))))
                   `(group-function
                     . ,(lambda (title transform)
                          (if transform title
-                           (symbol-name (todo-write-agent-state (cdr (assoc title agents)))))))
-                  `(affixation-function
-                    . ,(lambda (titles)
-                         (todo-write-list--affix
-                          (mapcar (lambda (title) (assoc title agents)) titles)))))
+                           (symbol-name (todo-write-agent-state (cdr (assoc title agents))))))))
                  nil (not new) nil nil (or new (caar agents))))
          (agent (cdr (assoc input agents))))
     (if agent (plist-get agent :thread) input)))
@@ -433,35 +438,6 @@ A title is plain text; where two are alike, a number follows."
           (setq unique (format "%s <%d>" title (cl-incf number))))
         (push (cons (propertize unique 'todo-write-key (plist-get agent :thread)) agent) titled)))
     (nreverse titled)))
-
-(defun todo-write-list--affix (agents)
-  "Return AGENTS, an alist of (TITLE . AGENT), with annotations in columns.
-The value is as for `affixation-function'.  A narrow frame cuts them."
-  (let* ((rows (mapcar
-                (pcase-lambda (`(,title . ,agent))
-                  (cons title
-                        (mapcar (lambda (cell) (todo-write-text-truncate cell 30))
-                                (list (todo-write-row-count (plist-get agent :plan))
-                                      (concat (todo-write-list--state agent)
-                                              (if-let* ((ending (todo-write-list--ending agent)))
-                                                  (concat " " ending)
-                                                ""))
-                                      (todo-write-list--program agent)
-                                      (todo-write-list--age agent)
-                                      (todo-write-text-line
-                                       (or (todo-write-agent-folder agent) ""))))))
-                agents))
-         (widths (apply #'cl-mapcar
-                        (lambda (&rest cells) (apply #'max (mapcar #'todo-write-text-width cells)))
-                        (or rows '(nil)))))
-    (mapcar (lambda (cells)
-              (list (car cells) ""
-                    (propertize
-                     (todo-write-text-truncate
-                      (substring (todo-write-row-columns cells widths) (length (car cells)))
-                      (max 10 (- (frame-width) (car widths) 2)))
-                     'face 'completions-annotations)))
-            rows)))
 
 (defun todo-write-switch (thread)
   "Show the plan of THREAD, a key that is read with completion.

@@ -189,16 +189,6 @@ in the line, where Isearch finds it."
 RIGHT ends at the last column; if it is empty, the line ends after LEFT."
   (todo-write-text-seen (todo-write-row-line "" left right width)))
 
-(defun todo-write-row-columns (cells widths)
-  "Return CELLS, strings, side by side in columns of WIDTHS, two blanks apart.
-A column of width 0 is left out."
-  (string-trim-right
-   (mapconcat (pcase-lambda (`(,cell . ,width))
-                (concat cell (make-string (max 0 (- width (todo-write-text-width cell))) ?\s)))
-              (seq-remove (lambda (pair) (= 0 (cdr pair))) (cl-mapcar #'cons cells widths))
-              "  ")
-   " +"))
-
 (defun todo-write-row-dim (string)
   "Return STRING; what has no face in it gets that of times."
   (let ((string (copy-sequence string)))

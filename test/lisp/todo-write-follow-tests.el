@@ -780,12 +780,12 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
     (let* ((default-directory "/tmp/a\u202eb\e[31m/")
            (file (todo-write-follow-tests--session
                   (expand-file-name "a.jsonl" folder) "a" "Bake \u202e\u200b \e[31m it\nnow")))
-      (pcase-let ((`((,title ,name ,_ ,note)) (todo-write-follow-sessions-choices
+      (pcase-let ((`((,title ,name . ,cells)) (todo-write-follow-sessions-choices
                                                (todo-write-follow--offered project nil))))
         (should (equal name file))
         (should (string-prefix-p "Bake" title))
-        (should (string-match-p "Claude Code" note))
-        (dolist (text (list title note))
+        (should (member "Claude Code" cells))
+        (dolist (text (cons title cells))
           (should-not (string-match-p "[\u202e\u200b\e\n]" text)))))))
 
 (ert-deftest todo-write-follow-tests-sessions-of-both-agents-are-offered ()
@@ -803,7 +803,8 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
        (expand-file-name ".codex/sessions/2026/11/22/rollout-2026-11-22T09-00-00-r.jsonl" home)
        `(:timestamp "2026-11-22T09:00:00.000Z" :type "session_meta"
          :payload (:id "r" :cwd ,project :parent_thread_id "c")))
-      (cl-letf (((symbol-function 'completing-read)
+      (cl-letf (((symbol-function 'frame-width) (lambda (&rest _) 200))
+                ((symbol-function 'completing-read)
                  (lambda (_prompt table &rest _)
                    (let ((titles (all-completions "" table)))
                      (should (equal titles '("Bake" "Bake with Codex")))
@@ -813,8 +814,9 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
                                       (funcall (alist-get 'affixation-function
                                                           (cdr (completion-metadata "" table nil)))
                                                titles))
-                              (list (concat "  " project "  Claude Code  waiting: plan")
-                                    (concat "  " project "  Codex"))))
+                              (list (concat "             now    Claude Code  waiting: plan  "
+                                            project)
+                                    (concat "  1 min  Codex                       " project))))
                      (car titles)))))
         (todo-write-follow--read-session)))))
 
@@ -1070,10 +1072,10 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
       (let ((affixed (funcall (alist-get 'affixation-function (cdr shown))
                               '("Older, here" "Elsewhere"))))
         (should (equal (mapcar #'substring-no-properties (car affixed))
-                       (list "Older, here" "     2 h  "
-                             (concat "  " (abbreviate-file-name project) "  Claude Code"))))
-        (should (equal (substring-no-properties (nth 2 (cadr affixed)))
-                       "  /elsewhere/  Claude Code"))))))
+                       (list "Older, here" ""
+                             (concat "  2 h  Claude Code  " (abbreviate-file-name project)))))
+        (should (string-suffix-p "  Claude Code  /elsewhere/"
+                                 (substring-no-properties (nth 2 (cadr affixed)))))))))
 
 (defun todo-write-follow-tests--task (file id name input)
   "Let the agent of the session \"s\" in FILE make the call ID of NAME with INPUT."
