@@ -15,7 +15,6 @@
 ;;; Code:
 
 (require 'todo-write)
-(require 'todo-write-bookmark)
 (require 'todo-write-children)
 (require 'todo-write-commands)
 (require 'todo-write-edit)
@@ -112,7 +111,7 @@ and \\[todo-write-menu] shows all keys.
               imenu-create-index-function #'todo-write-view-move-imenu-index
               outline-regexp " [^ \t\n] "
               outline-level (lambda () 1)
-              bookmark-make-record-function #'todo-write-bookmark-record
+              bookmark-make-record-function #'todo-write-view--make-bookmark
               desktop-save-buffer (lambda (_folder) todo-write-view-thread)
               ;; Emacs 28 never forgets an `add-hook' with a depth.
               context-menu-functions (list t #'todo-write-menu-context))
@@ -233,6 +232,41 @@ It is for `revert-buffer'."
   (todo-write-text-forget-shapes)
   (todo-write-view-rows-forget-texts)
   (todo-write-view-draw-all))
+
+;;; Bookmarks and desktops
+
+;; Both name the thread, and a bookmark the task at point, too.
+
+(declare-function bookmark-prop-get "bookmark" (bookmark-name-or-record prop))
+
+(defun todo-write-view--make-bookmark ()
+  "Return a bookmark of the plan in this buffer.
+Signal a `user-error' if the buffer shows no plan."
+  (let ((key (or todo-write-view-thread (user-error "There is no plan here yet"))))
+    `(,(todo-write-text-plain (or (plist-get (todo-write-summary key) :title) key))
+      (thread . ,key)
+      (item . ,(get-text-property (point) 'todo-write-id))
+      (handler . todo-write-bookmark-jump))))
+
+;;;###autoload
+(defun todo-write-bookmark-jump (bookmark)
+  "Show the plan of BOOKMARK, with point at its task."
+  (let ((key (bookmark-prop-get bookmark 'thread)))
+    (unless (todo-write-restore key)
+      (user-error "There is no longer a plan of %s" (todo-write-text-plain key)))
+    ;; The caller displays the buffer.
+    (set-buffer (save-window-excursion (todo-write-show key)))
+    (todo-write-view-move-goto-any (bookmark-prop-get bookmark 'item))))
+(put 'todo-write-bookmark-jump 'bookmark-handler-type "Plan")
+
+;;;###autoload (add-to-list 'desktop-buffer-mode-handlers '(todo-write-view-mode . todo-write-bookmark-restore))
+;;;###autoload (autoload 'todo-write-view-mode "todo-write-view")
+
+;;;###autoload
+(defun todo-write-bookmark-restore (_file _name thread)
+  "Restore the buffer that shows the plan of THREAD from a desktop."
+  (when (and thread (todo-write-restore thread))
+    (save-window-excursion (todo-write-show thread))))
 
 (provide 'todo-write-view)
 ;;; todo-write-view.el ends here

@@ -15,7 +15,6 @@
 (require 'bookmark)
 (require 'desktop)
 (require 'imenu)
-(require 'todo-write-bookmark)
 (require 'todo-write-view-test-helper)
 (require 'todo-write-auto-show)
 (require 'todo-write-org)
