@@ -75,8 +75,7 @@ the session ended before the call was answered.")
   "Return non-nil if the agent of THREAD may still call `todo_write'."
   (seq-some (lambda (session)
               (and (equal thread (efrit-do-session-thread session))
-                   (or (efrit-do-session-running-p session)
-                       (efrit-do-session-resumable-p session))))
+                   (not (eq 'done (efrit-do-session-status session)))))
             efrit-do-sessions))
 
 (add-hook 'todo-write-note-result-functions #'efrit-do-session--hears-p)

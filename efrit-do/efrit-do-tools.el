@@ -214,9 +214,9 @@ INPUT comes from the model, and VALUES are the arguments in it."
 
 (defun efrit-do-tools--ask (tool values then)
   "Ask whether TOOL may run with VALUES; call THEN later with the outcome.
-The question is a request of the agent, which \\[todo-write-answer] shows.
-Where the user cannot answer it, in a batch Emacs and while Lisp waits for the
-call, the tool does not run."
+It has :quit if the user stops the session.  The question is a request of
+the agent, which \\[todo-write-answer] shows.  Where the user cannot answer it, in a
+batch Emacs and while Lisp waits for the call, the tool does not run."
   (let* ((name (efrit-do-tool-name tool))
          (text (mapconcat (lambda (value) (if (stringp value) value (format "%S" value)))
                           (delq nil (copy-sequence values)) "\n"))
@@ -229,14 +229,23 @@ call, the tool does not run."
                                (if noninteractive "Emacs runs in batch mode"
                                  "Emacs waits for this call"))))
       (let ((answered
-             (lambda (answer)
+             ;; ANSWER is nil if the question was withdrawn.
+             (lambda (&optional answer message)
                (let ((efrit-do-context context)
                      (default-directory directory))
                  ;; The user may have changed files meanwhile.
                  (todo-write-calls-refresh thread)
+                 (when (eq answer 'always)
+                   (cl-pushnew name (efrit-do-context-allowed context) :test #'equal))
                  (condition-case nil
                      (let ((inhibit-quit nil))
-                       (efrit-do-tools--answered tool values answer then))
+                       (if (memq answer '(yes always))
+                           (efrit-do-tools--run tool values then)
+                         (funcall then
+                                  `(,@(efrit-do-tools--refusal
+                                       (format "the user did not allow this call of %s%s" name
+                                               (if message (concat ": " message) "")))
+                                    :quit ,(eq answer 'quit)))))
                    (quit (funcall then (append (efrit-do-tools--failure "interrupted by the user")
                                                '(:quit t)))))))))
         (todo-write-request
@@ -253,24 +262,10 @@ call, the tool does not run."
            (:kind deny :value no :text t :label "Do not run it; the agent goes on")
            (:kind other :value quit :label "Stop the session"))
          ;; The tool runs when the user's key has done its work.
-         :answer (lambda (value message) (run-at-time 0 nil answered (cons value message)))
-         :withdrawn (lambda () (funcall answered nil)))
+         :answer (lambda (value message) (run-at-time 0 nil answered value message))
+         :withdrawn answered)
         (message "%s waits for your consent; M-x todo-write-answer shows it"
                  (todo-write-text-line name))))))
-
-(defun efrit-do-tools--answered (tool values answer then)
-  "Run TOOL with VALUES if ANSWER allows it; call THEN with the outcome.
-ANSWER is a list (VALUE . MESSAGE), or nil if the question was withdrawn.
-The outcome has :quit if the user stops the session."
-  (let ((name (efrit-do-tool-name tool)))
-    (when (eq 'always (car answer))
-      (cl-pushnew name (efrit-do-context-allowed efrit-do-context) :test #'equal))
-    (if (memq (car answer) '(yes always))
-        (efrit-do-tools--run tool values then)
-      (funcall then `(,@(efrit-do-tools--refusal
-                         (format "the user did not allow this call of %s%s" name
-                                 (if (cdr answer) (concat ": " (cdr answer)) "")))
-                      :quit ,(eq 'quit (car answer)))))))
 
 ;;; Running
 

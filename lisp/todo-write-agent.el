@@ -183,21 +183,19 @@ If SILENTLY is non-nil, nothing is told, and what it did counts as seen."
          new)
     (if (null known)
         (remhash thread todo-write-agent--entries)
-      (setq entry (or entry (todo-write-agent--begin thread (plist-get known :about)))
-            new (todo-write-agent--of thread known entry began))
+      (unless entry
+        (let ((missed (or (plist-get (plist-get known :about) :refused) 0)))
+          (setq entry (todo-write-agent--make-entry
+                       :unseen (plist-get (plist-get known :about) :unseen)
+                       :missed missed
+                       ;; Those that the journal counts are not counted again.
+                       :seen (if (> missed 0) (todo-write-core-now) 0)))
+          (puthash thread entry todo-write-agent--entries)))
+      (setq new (todo-write-agent--of thread known entry began))
       (setf (todo-write-agent--entry-agent entry) new))
     (unless (or silently (equal old new))
       (let ((inhibit-quit t))
         (todo-write-events-run-functions 'todo-write-agent-functions thread old new)))))
-
-(defun todo-write-agent--begin (thread about)
-  "Begin the entry of the agent of THREAD with what its journal has, ABOUT."
-  (let ((missed (or (plist-get about :refused) 0)))
-    (puthash thread (todo-write-agent--make-entry
-                     :unseen (plist-get about :unseen) :missed missed
-                     ;; Those that the journal counts are not counted again.
-                     :seen (if (> missed 0) (todo-write-core-now) 0))
-             todo-write-agent--entries)))
 
 (defun todo-write-agent--of (thread known entry began)
   "Return the agent of THREAD, a plist, and note in ENTRY what it did.

@@ -99,7 +99,13 @@ Signal a `user-error' if it cannot be begun."
      `(connect
        (:machine (:name ,name :prefix ,prefix)
         :command ,(todo-write-connect--command name)
-        :environment ,(todo-write-connect--environment)
+        ;; The variables that are text.
+        :environment ,(cl-loop for variable in process-environment
+                               for name = (car (split-string variable "="))
+                               for value = (getenv name)
+                               when (and value (not (string-match-p "[^\0-\x10ffff]"
+                                                                    (concat name value))))
+                               collect (cons name value))
         :id ,todo-write-core-emacs
         :name ,(format "%s@%s, process %d" (user-login-name) (system-name) (emacs-pid))
         ;; In place of the usual ones there.
@@ -110,14 +116,6 @@ Signal a `user-error' if it cannot be begun."
                                                  (concat "~/" local)))))
         :door ,(and todo-write-socket-wanted
                     (list :welcome (todo-write-socket-welcome))))))))
-
-(defun todo-write-connect--environment ()
-  "Return the variables of `process-environment' that are text, conses."
-  (cl-loop for variable in process-environment
-           for name = (car (split-string variable "="))
-           for value = (getenv name)
-           when (and value (not (string-match-p "[^\0-\x10ffff]" (concat name value))))
-           collect (cons name value)))
 
 (defun todo-write-connect--send-all ()
   "Tell all machines that are reached what is wanted of them now."

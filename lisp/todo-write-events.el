@@ -126,14 +126,13 @@ one does.  Signal `todo-write-input-error' if WHAT or SECONDS is wrong."
           (run-at-time (max 0 (- time (float-time))) nil
                        (lambda ()
                          (setq todo-write-events--timer nil)
-                         (if (or executing-kbd-macro (todo-write-events--dragging-p))
+                         (if (or executing-kbd-macro
+                                 ;; The user drags the mouse.  Some modes set this to t in
+                                 ;; their buffers, for tooltips.
+                                 (and track-mouse (not (and (eq track-mouse t)
+                                                            (local-variable-p 'track-mouse)))))
                              (todo-write-events--wake (+ (float-time) 0.1))
                            (todo-write-redraw)))))))
-
-(defun todo-write-events--dragging-p ()
-  "Return non-nil if the user drags the mouse."
-  ;; Some modes set it to t in their buffers, for tooltips.
-  (and track-mouse (not (and (eq track-mouse t) (local-variable-p 'track-mouse)))))
 
 (defun todo-write-events-unmark (what)
   "Note that WHAT, as in `todo-write-later', is being drawn."
@@ -240,41 +239,38 @@ FUNCTION is not a function, and for an unknown key."
 
 (defun todo-write-events--emit (event)
   "Give EVENT to the subscribers whose filter it matches, and return it."
-  (todo-write-events--call-each (lambda (subscriber) (todo-write-events--give subscriber event))
-                                todo-write-events--subscribers)
+  (todo-write-events--call-each
+   (lambda (subscriber)
+     ;; An earlier subscriber may have ended the subscription of a later one.
+     (when (and (memq subscriber todo-write-events--subscribers)
+                (cl-loop for (key . value) in (todo-write-events--subscriber-filter subscriber)
+                         always (equal value (todo-write-events--event-value event key))))
+       (todo-write-events--give subscriber event)))
+   todo-write-events--subscribers)
   event)
 
 (defun todo-write-events--give (subscriber event)
-  "Give EVENT to SUBSCRIBER if it matches its filter."
-  ;; An earlier subscriber may have ended the subscription of a later one.
-  (when (and (memq subscriber todo-write-events--subscribers)
-             (cl-loop for (key . value) in (todo-write-events--subscriber-filter subscriber)
-                      always (equal value (todo-write-events--event-value event key))))
-    (let ((failure "it was left by a throw"))
-      (unwind-protect
-          (condition-case-unless-debug err
-              (progn (funcall (todo-write-events--subscriber-function subscriber) event)
-                     (setq failure nil)
-                     (setf (todo-write-events--subscriber-failures subscriber) 0))
-            (quit (setq failure nil
-                        quit-flag t))
-            (error (setq failure (error-message-string err))))
-        (when failure
-          (todo-write-events--count-failure subscriber failure))))))
-
-(defun todo-write-events--count-failure (subscriber reason)
-  "Count a failure of SUBSCRIBER for REASON; report the first, act on the third."
-  (let ((failures (cl-incf (todo-write-events--subscriber-failures subscriber)))
-        (function (todo-write-events--subscriber-function subscriber)))
-    (when (= failures 1)
-      (display-warning 'todo-write
-                       (format-message "Subscriber %S failed: %s"
-                                       function reason)))
-    (when (>= failures 3)
-      (todo-write-unsubscribe subscriber)
-      (display-warning 'todo-write
-                       (format-message "Subscriber %S is removed after %d failures"
-                                       function failures)))))
+  "Give EVENT to SUBSCRIBER; report its first failure, and act on the third."
+  (let ((function (todo-write-events--subscriber-function subscriber))
+        (failure "it was left by a throw"))
+    (unwind-protect
+        (condition-case-unless-debug err
+            (progn (funcall function event)
+                   (setq failure nil)
+                   (setf (todo-write-events--subscriber-failures subscriber) 0))
+          (quit (setq failure nil
+                      quit-flag t))
+          (error (setq failure (error-message-string err))))
+      (when failure
+        (let ((failures (cl-incf (todo-write-events--subscriber-failures subscriber))))
+          (when (= failures 1)
+            (display-warning 'todo-write
+                             (format-message "Subscriber %S failed: %s" function failure)))
+          (when (>= failures 3)
+            (todo-write-unsubscribe subscriber)
+            (display-warning 'todo-write
+                             (format-message "Subscriber %S is removed after %d failures"
+                                             function failures))))))))
 
 (defun todo-write-events-deliver (thread)
   "Give the new observations of THREAD to the subscribers."

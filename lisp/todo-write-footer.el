@@ -39,7 +39,7 @@ there is nothing to show."
               (plist-get (car shown) :prompt)
               (plist-get (car shown) :outside)
               ;; The only way to the tasks of earlier lists.
-              (and headings (todo-write-plan-earlier-lists thread)))
+              (and headings (todo-write-core-call todo-write-dyn--earlier-lists thread)))
       shown)))
 
 (defun todo-write-footer-insert (thread headings rows running new width)
@@ -50,7 +50,7 @@ changes that were not reviewed.  Lines have WIDTH columns."
   (let* ((ids (mapcar (lambda (item) (plist-get item :id)) rows))
          (dropped (seq-remove (lambda (item) (member (plist-get item :id) ids))
                               (todo-write-items-dropped thread)))
-         (cleared (todo-write-plan-items-cleared thread)))
+         (cleared (todo-write-core-call todo-write-dyn--items-cleared thread)))
     (todo-write-row-insert-flow
      (delq nil (list (when dropped
                        (todo-write-footer--count dropped 'dropped

@@ -74,7 +74,17 @@ What it is told before it has connected is kept for it."
       (setq todo-write-hub-process
             (make-process :name "todo-write-mcp" :command (list program "serve" "--child")
                           :connection-type 'pipe :coding 'no-conversion :noquery t :buffer nil
-                          :stderr (todo-write-hub--errors)
+                          :stderr
+                          ;; It keeps the end of what the program says of errors.
+                          (make-pipe-process
+                           :name "todo-write-mcp errors" :noquery t :sentinel #'ignore
+                           :buffer (get-buffer-create " *todo-write-mcp errors*")
+                           :filter (lambda (process text)
+                                     (with-current-buffer (process-buffer process)
+                                       (goto-char (point-max))
+                                       (insert text)
+                                       (delete-region (point-min)
+                                                      (max (point-min) (- (point) 4000))))))
                           :filter #'todo-write-hub--connect
                           :sentinel #'todo-write-hub--ended)))
     (add-hook 'kill-emacs-hook #'todo-write-hub-end)
@@ -82,17 +92,6 @@ What it is told before it has connected is kept for it."
     (unless todo-write-hub--timer
       (setq todo-write-hub--timer (run-with-timer 5 5 #'todo-write-hub--check)))
     (run-hooks 'todo-write-hub-begin-hook)))
-
-(defun todo-write-hub--errors ()
-  "Return a process that keeps the end of what the program says of errors."
-  (make-pipe-process
-   :name "todo-write-mcp errors" :noquery t :sentinel #'ignore
-   :buffer (get-buffer-create " *todo-write-mcp errors*")
-   :filter (lambda (process text)
-             (with-current-buffer (process-buffer process)
-               (goto-char (point-max))
-               (insert text)
-               (delete-region (point-min) (max (point-min) (- (point) 4000)))))))
 
 (defun todo-write-hub-end ()
   "End the program."

@@ -120,13 +120,6 @@ only TRAMP can get there."
   "Return the name of the machine of THREAD, or nil for this one."
   (plist-get (todo-write-core-call todo-write-dyn--identity thread) :machine))
 
-(defconst todo-write-machines--host-regexp
-  (rx bos "/" (? (* (not "/")) "|")     ; hops
-      (+ (not (any "/:|"))) ":" (? (* (not (any "/:|@"))) "@")
-      (group (or (+ (not (any "/:|@#%["))) (seq "[" (+ (any "0-9a-fA-F:")) "]")))
-      (? (any "#%") (* (not (any "/:|")))) ":")
-  "Regexp that matches the beginning of a remote file's name; group 1 is the host.")
-
 (defun todo-write-machines-host (thread project)
   "Return the name of the machine of THREAD's agent, or nil for this one.
 PROJECT is the thread's.  If its machine has no name, return the host in
@@ -134,7 +127,13 @@ PROJECT.  No connection is opened."
   (or (todo-write-machines-of-thread thread)
       (and (stringp project)
            (or (todo-write-machines-of project)
-               (and (string-match todo-write-machines--host-regexp project)
+               (and (string-match
+                     (rx bos "/" (? (* (not "/")) "|")     ; hops
+                         (+ (not (any "/:|"))) ":" (? (* (not (any "/:|@"))) "@")
+                         (group (or (+ (not (any "/:|@#%[")))
+                                    (seq "[" (+ (any "0-9a-fA-F:")) "]")))
+                         (? (any "#%") (* (not (any "/:|")))) ":")
+                     project)
                     (match-string 1 project))))))
 
 (defun todo-write-machines-local-name (file)
@@ -166,12 +165,6 @@ That depends on the modes that follow sessions and that take calls.")
   "Return the connection to the machine NAME, or nil."
   (seq-find (lambda (link) (equal name (todo-write-machines-link-name link)))
             todo-write-machines-links))
-
-(defun todo-write-machines-lost-since (name)
-  "Return when the connection to the machine NAME was lost, or nil if it is not."
-  (when-let* ((link (todo-write-machines-link-to name)))
-    (and (eq 'lost (todo-write-machines-link-state link))
-         (todo-write-machines-link-since link))))
 
 (defun todo-write-machines-reached-p (name)
   "Return non-nil if messages of the machine NAME are expected."

@@ -238,23 +238,20 @@ this one takes over when that ends" (or (plist-get (todo-write-socket-door) :pro
 
 (defun todo-write-mcp-setup-findings ()
   "Return the doctor's findings about the agents that are here, a list."
-  (mapcar (lambda (agent) (todo-write-mcp-setup--finding-of-agent (cdr agent)))
-          (seq-group-by
-           (lambda (way) (plist-get way :agent))
-           (seq-filter (lambda (way) (and (plist-get way :here) (plist-get way :by)))
-                       (todo-write-mcp-setup--ways-here)))))
-
-(defun todo-write-mcp-setup--finding-of-agent (ways)
-  "Return the doctor's finding about the agent of WAYS."
-  (let* ((agent (plist-get (car ways) :agent))
-         (program (seq-some (lambda (way) (plist-get way :installed)) ways))
-         (version (and program (file-regular-p program) (todo-write-module-file-version program))))
-    (if (equal version todo-write-version) (list 'ok (format "%s: is set up" agent))
-      (list (if program 'problem 'note)
-            (concat agent (cond ((not program) ": not set up")
-                                (version (concat ": its todo-write-mcp is version " version))
-                                (t ": its todo-write-mcp is missing")))
-            "M-x todo-write-setup"))))
+  (cl-loop
+   for (agent . ways) in (seq-group-by
+                          (lambda (way) (plist-get way :agent))
+                          (seq-filter (lambda (way)
+                                        (and (plist-get way :here) (plist-get way :by)))
+                                      (todo-write-mcp-setup--ways-here)))
+   for program = (seq-some (lambda (way) (plist-get way :installed)) ways)
+   for version = (and program (file-regular-p program) (todo-write-module-file-version program))
+   collect (if (equal version todo-write-version) (list 'ok (format "%s: is set up" agent))
+             (list (if program 'problem 'note)
+                   (concat agent (cond ((not program) ": not set up")
+                                       (version (concat ": its todo-write-mcp is version " version))
+                                       (t ": its todo-write-mcp is missing")))
+                   "M-x todo-write-setup"))))
 
 (provide 'todo-write-mcp-setup)
 ;;; todo-write-mcp-setup.el ends here

@@ -106,15 +106,10 @@ If it returns non-nil, the text counts as delivered."
           (todo-write-events-dispatch thread 'change))))
     delivered))
 
-(defun todo-write-note--take (thread)
-  "Return the undelivered text for the agent of THREAD, or nil.
-It counts as delivered."
-  (todo-write-note--deliver thread #'identity))
-
 (defun todo-write-note-result (thread result)
   "Return RESULT, of a call of THREAD's agent, with what the user said to it.
 That counts as delivered."
-  (string-join (delq nil (list result (todo-write-note--take thread))) "\n"))
+  (string-join (delq nil (list result (todo-write-note--deliver thread #'identity))) "\n"))
 
 ;;; The file for the hook
 

@@ -114,15 +114,11 @@ See `todo-write-socket--roles'."
      :answer (and (plist-get request :answerable)
                   (lambda (value text)
                     (todo-write-permission--answer call value text)))
-     :withdrawn (lambda () (todo-write-permission--withdrawn call)))))
-
-(defun todo-write-permission--withdrawn (call)
-  "End CALL, whose request was closed without an answer."
-  (when (memq call todo-write-permission--calls)
-    (todo-write-permission--forget call)
-    (todo-write-socket-answer (todo-write-permission--call-program call)
-                              (todo-write-permission--call-message call)
-                              nil "Withdrawn.")))
+     :withdrawn (lambda ()
+                  (when (memq call todo-write-permission--calls)
+                    (todo-write-permission--forget call)
+                    (todo-write-socket-answer program (todo-write-permission--call-message call)
+                                              nil "Withdrawn."))))))
 
 (defun todo-write-permission--forget (call)
   "Let CALL no longer wait."

@@ -50,17 +50,6 @@ The caller inhibits quitting, since the change is already saved."
 
 ;;; Asking
 
-(defun todo-write-plan-items-cleared (thread)
-  "Return the completed items that the agent of THREAD took off its list.
-The value is like that of `todo-write-items-dropped'."
-  (todo-write-core-call todo-write-dyn--items-cleared thread))
-
-(defun todo-write-plan-earlier-lists (thread)
-  "Return the lists that THREAD had before its current one, oldest first.
-The value is a list of (FIRST . LAST), numbers of revisions; LAST is the
-last one in which the list was not empty."
-  (todo-write-core-call todo-write-dyn--earlier-lists thread))
-
 (defun todo-write-plan-row-work (thread &optional id)
   "Return what the row of item ID of THREAD shows of its work, or nil.
 The value is a list (ADDED REMOVED FAILED MORE REFUSED SHARERS): numbers

@@ -89,7 +89,7 @@ non-nil means only those of the newest so many tasks and lists."
                             (not (equal status "pending")))
                        (add item (intern status) revision))))))))
       ;; Unfinished tasks without an event of their own, whose list another one replaced.
-      (let* ((lists (todo-write-plan-earlier-lists thread))
+      (let* ((lists (todo-write-core-call todo-write-dyn--earlier-lists thread))
              (revisions (and lists (todo-write-revisions thread)))
              (replaced
               (cl-loop for list in lists

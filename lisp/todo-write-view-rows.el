@@ -292,10 +292,12 @@ SUMMARY and UNSEEN are as for `todo-write-view-rows--insert-header'."
 It is said if the connection is lost."
   (when-let* ((host (todo-write-machines-host
                      thread (plist-get (todo-write-about thread) :project))))
-    (let ((lost (todo-write-machines-lost-since host)))
+    (let ((link (todo-write-machines-link-to host)))
       (concat (propertize (concat "on " (todo-write-text-line host)) 'face 'todo-write-detail)
-              (and lost (propertize (format-time-string " (not connected since %H:%M)" lost)
-                                    'face 'todo-write-paused))))))
+              (and link (eq 'lost (todo-write-machines-link-state link))
+                   (propertize (format-time-string " (not connected since %H:%M)"
+                                                   (todo-write-machines-link-since link))
+                               'face 'todo-write-paused))))))
 
 (defun todo-write-view-rows--activity (thread paused)
   "Return the activity of the agent of THREAD, since when and why, or nil if idle.

@@ -47,7 +47,7 @@ lisp! { env =>
         items::shown(&with_thread(env, &thread, Thread::dropped)?)
     }
 
-    /// See `todo-write-plan-items-cleared'.
+    /// Return the completed items that the agent of THREAD took off its list, oldest first.
     fn items_cleared(thread: Key) -> Sparse<Vec<ShownItem>> {
         items::shown(&with_thread(env, &thread, Thread::cleared)?)
     }
@@ -60,7 +60,9 @@ lisp! { env =>
         items::shown(&with_span(env, &thread, span, |thread| thread.earlier_items(first, last))??)
     }
 
-    /// See `todo-write-plan-earlier-lists'.
+    /// Return the lists that THREAD had before its current one, oldest first, as (FIRST . LAST).
+    ///
+    /// These are numbers of revisions, LAST the last one in which the list was not empty.
     fn earlier_lists(thread: Key) -> Vec<(u64, u64)> {
         with_thread(env, &thread, Thread::earlier_lists)?
     }

@@ -362,7 +362,7 @@
                    '(nil nil t nil nil)))
     (todo-write-test-write "a")
     (todo-write-test-write "a" "Third list")
-    (should (equal (todo-write-plan-earlier-lists "a") '((1 . 2) (3 . 5))))))
+    (should (equal (todo-write-core-call todo-write-dyn--earlier-lists "a") '((1 . 2) (3 . 5))))))
 
 (ert-deftest todo-write-footer-a-turn-with-hundreds-of-lists-is-drawn-in-part ()
   (todo-write-with-store

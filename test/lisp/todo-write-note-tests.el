@@ -85,7 +85,7 @@ The user deleted \"Rake\"."))
     (todo-write "claude:s1" (todo-write-test-todos "Rake" "Water") "Claude Code")
     (todo-write-edit "claude:s1" 'add "Weed")
     (todo-write-note--look)
-    (should-not (todo-write-note--take "claude:s1"))))
+    (should-not (todo-write-note--deliver "claude:s1" #'identity))))
 
 (ert-deftest todo-write-note-tells-it-again-if-the-hook-has-left ()
   (todo-write-note-tests--with
@@ -125,7 +125,7 @@ The user deleted \"Rake\"."))
     (cl-letf (((symbol-function 'todo-write-mcp-setup-plugin-p) #'ignore))
       (should-error (todo-write-tell "claude:s1" "Hello") :type 'user-error)
       (should-error (todo-write-tell "codex:s1" "Hello") :type 'user-error)
-      (should-not (todo-write-note--take "claude:s1")))))
+      (should-not (todo-write-note--deliver "claude:s1" #'identity)))))
 
 (ert-deftest todo-write-tell-a-host-in-lisp-passes-messages-on-with-its-next-result ()
   (todo-write-with-store
@@ -203,7 +203,7 @@ And test it"
                                (list (plist-get comment :told) (plist-get comment :copied)))
                              (todo-write-plan-comments "claude:s1")))))
     (ert-info ("They are not told as well if a message reaches the agent later")
-      (should-not (todo-write-note--take "claude:s1")))))
+      (should-not (todo-write-note--deliver "claude:s1" #'identity)))))
 
 (ert-deftest todo-write-tell-comments-are-copied-until-the-users-next-prompt ()
   (todo-write-note-tests--with
