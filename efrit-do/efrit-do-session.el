@@ -20,8 +20,7 @@
 
 ;;; Code:
 
-(require 'efrit-do-builtin)
-(require 'todo-write-agent)
+(require 'efrit-do-tools)
 (require 'todo-write-text)
 
 (defvar efrit-do-end-functions nil
@@ -265,15 +264,7 @@ tripped, or the user stopped it."
     (unless thinking
       (setf (efrit-do-session-text session)
             (concat (efrit-do-session-text session) text)))
-    (efrit-do-session--stream session "TOKEN" text thinking)
-    (unless (or thinking noninteractive (active-minibuffer-window)
-                (not (todo-write-agent-visible-p (efrit-do-session-thread session))))
-      ;; The plan has the text when it is complete.
-      (let ((message-log-max nil)
-            (said (efrit-do-session-text session)))
-        (message "%s" (todo-write-text-truncate-start
-                       (todo-write-text-line (substring said (max 0 (- (length said) 400))))
-                       (1- (frame-width))))))))
+    (efrit-do-session--stream session "TOKEN" text thinking)))
 
 (defun efrit-do-session--say (session)
   "Record the text of the model of SESSION in this turn, unless that is done."
@@ -301,7 +292,8 @@ SESSION ends first."
   (when (efrit-do-session-running-p session)
     (setf (efrit-do-session-calls session)
           (append (efrit-do-session-calls session) (list (list name input then nil))))
-    (efrit-do-session--schedule session)))
+    ;; A backend may report calls from a process filter, where tools must not run.
+    (run-at-time 0 nil #'efrit-do-session--run-next session)))
 
 (defun efrit-do-session-refused (session name input text)
   "Count a call of NAME with INPUT that the backend answered with the error TEXT.
@@ -324,11 +316,6 @@ It counts like a call that ran in SESSION."
   (setf (efrit-do-session-text session) nil))
 
 ;;; The queue of tool calls
-
-(defun efrit-do-session--schedule (session)
-  "Run the next call of SESSION from a timer.
-A backend may report calls from a process filter, where tools must not run."
-  (run-at-time 0 nil #'efrit-do-session--run-next session))
 
 (defun efrit-do-session--run-next (session)
   "Run the first call in the queue of SESSION, unless one is running."
@@ -399,7 +386,7 @@ The tool NAME ran with INPUT for SECONDS."
         (setf (efrit-do-session-message session) (plist-get outcome :complete)))
       (if (not (or quit trip))
           (let ((then (nth 2 (pop (efrit-do-session-calls session)))))
-            (efrit-do-session--schedule session)
+            (run-at-time 0 nil #'efrit-do-session--run-next session)
             (funcall then outcome))
         (setf (nth 3 (car (efrit-do-session-calls session))) outcome)
         (if trip (efrit-do-session-end session 'stopped trip)

@@ -125,13 +125,6 @@ If RAISES is non-nil, files that are reviewed further stay so."
       (todo-write-events-dispatch thread 'change))
     former))
 
-(defun todo-write-plan-unseen (thread)
-  "Return what of the agent's changes of THREAD was not reviewed, or nil.
-What its transcript had before this package read it does not count.  The
-value is a plist: :files, the number of files; :items, the ids of the
-items in progress at the time; :turns, the numbers of the turns."
-  (todo-write-core-call todo-write-dyn--unseen thread))
-
 ;;; Comments
 
 (defun todo-write-plan-comment (thread text &optional shown &rest about)

@@ -10,8 +10,10 @@
 
 ;;; Code:
 
+(require 'map)
 (require 'todo-write)
 (require 'todo-write-children)
+(require 'todo-write-commands)
 (require 'todo-write-detail)
 (require 'todo-write-footer)
 (require 'todo-write-hands)
@@ -21,7 +23,6 @@
 (require 'todo-write-row)
 (require 'todo-write-story)
 (require 'todo-write-text)
-(require 'todo-write-welcome)
 
 (defcustom todo-write-view-fold-completed 'auto
   "When successive completed tasks collapse to a count."
@@ -75,7 +76,7 @@ line has the property `todo-write-part'; see todo-write-place.el."
       (let* ((summary (setq todo-write-view-rows-summary (ask #'todo-write-summary)))
              (state (and (< 0 (or (plist-get summary :revision) 0)) (plist-get summary :state)))
              (work (ask #'todo-write-plan-header-work))
-             (unseen (ask #'todo-write-plan-unseen))
+             (unseen (and thread (todo-write-core-call todo-write-dyn--unseen thread)))
              (children (ask #'todo-write-children-by-item))
              (headings (ask #'todo-write-footer-headings))
              (tasks (ask #'todo-write-view-rows--tasks summary))
@@ -94,8 +95,10 @@ line has the property `todo-write-part'; see todo-write-place.el."
                 ('folded)
                 (count (add (list 'fold id) #'todo-write-view-rows--insert-fold count)))))
           (pcase state
-            ('nil (add 'welcome #'todo-write-view-rows--insert-planless
-                       thread headings work width))
+            ('nil (add 'welcome (lambda ()
+                                  (if headings
+                                      (todo-write-view-rows--insert-planless thread work width)
+                                    (todo-write-view-rows--insert-welcome)))))
             ('empty (insert (propertize " The list is empty.\n" 'face 'todo-write-detail))))
           (todo-write-children-insert (cdr (assoc nil children)) width)
           (when thread
@@ -237,12 +240,14 @@ so do those that are open or in CHILDREN, see `todo-write-children-by-item'."
 (defun todo-write-view-rows--insert-header (thread summary work unseen width beside-efrit)
   "Insert the header of THREAD, or nil, with SUMMARY, in lines of WIDTH columns.
 WORK is as from `todo-write-plan-header-work', UNSEEN as from
-`todo-write-plan-unseen'.  BESIDE-EFRIT means that Efrit's plans are not shown."
+`todo-write-dyn--unseen'.  BESIDE-EFRIT means that Efrit's plans are not shown."
   (cl-flet ((below (text face)
               (insert "\n" (todo-write-text-truncate
                             (concat " " (if face (propertize text 'face face) text)) width))))
     (when beside-efrit
-      (insert (todo-write-welcome-efrit) "\n"))
+      (insert (todo-write-view-rows--link " *efrit-todos* is Efrit's; show its plans here, too"
+                                          'todo-write-efrit-mode)
+              "\n"))
     (todo-write-row-insert-header
      summary width nil work
      (when-let* ((title (and thread (null (plist-get summary :title))
@@ -320,15 +325,54 @@ the plan is paused, or nil."
 
 ;;; Without a plan
 
-(defun todo-write-view-rows--insert-planless (thread headings work width)
-  "Insert what fills the plan of THREAD, or nil, in lines of WIDTH columns.
-HEADINGS are those of its turns, and WORK as from `todo-write-plan-header-work'."
-  (if headings
-      (let ((about (todo-write-about thread)))
-        (todo-write-welcome-insert-planless
-         (or (plist-get about :agent) (plist-get about :program) thread)
-         (nthcdr 2 work) width))
-    (insert (todo-write-welcome-string))))
+(define-button-type 'todo-write-welcome :supertype 'todo-write-button)
+
+(defun todo-write-view-rows--link (label command &optional help action)
+  "Return LABEL as a button that calls COMMAND interactively.
+HELP and ACTION, a function of the button, take the place of COMMAND."
+  (todo-write-row-button (propertize label 'face 'link) 'todo-write-welcome
+                         (concat "RET, mouse-1: " (or help (format "M-x %s" command)))
+                         'action (or action (lambda (_) (call-interactively command)))))
+
+(defun todo-write-view-rows--insert-welcome ()
+  "Insert the text of a buffer without a plan: what fills it, as buttons."
+  (insert (propertize " No plan yet.  It appears here as soon as an agent writes one.\n"
+                      'face 'todo-write-detail))
+  (pcase-dolist (`(,label ,command)
+                 `(("Give an agent the tool" todo-write-setup)
+                   ("Follow a session of Claude Code or Codex" todo-write-follow)
+                   ,@(when (locate-library "efrit")
+                       (if (bound-and-true-p todo-write-efrit-mode)
+                           '(("Give Efrit a command" efrit-do))
+                         '(("Show the plans of Efrit here" todo-write-efrit-mode))))
+                   ,@(when (fboundp 'efrit-do-demo)
+                       '(("See a demonstration" efrit-do-demo)))))
+    (insert (todo-write-view-rows--link (format "   %s\n" label) command))))
+
+(defun todo-write-view-rows--insert-planless (thread work width)
+  "Insert that the agent of THREAD sends no plan, and what helps.
+WORK is as from `todo-write-plan-header-work', and lines have WIDTH columns."
+  (pcase-let* ((about (todo-write-about thread))
+               (agent (or (plist-get about :agent) (plist-get about :program) thread))
+               ((map :why :setting :place)
+                (todo-write-core-call todo-write-dyn--planless agent (nthcdr 2 work))))
+    (todo-write-row-insert-flow
+     (mapcar (lambda (text) (propertize text 'face 'todo-write-detail))
+             (if why (list "This agent sends no plan:" why) '("This agent has sent no plan.")))
+     " " 1 width)
+    (unless (string-match-p "\\`\\(?:efrit\\|gptel\\)" agent)
+      (todo-write-row-insert-flow
+       (delq nil
+             (list (todo-write-view-rows--link "Give it the tool todo_write" 'todo-write-setup)
+                   (when setting
+                     (todo-write-view-rows--link
+                      "Copy the setting for its own" nil
+                      (concat "copy " (todo-write-text-line setting))
+                      (lambda (_)
+                        (kill-new setting)
+                        (message "Copied %s; it belongs into %s"
+                                 (todo-write-text-line setting) place))))))
+       nil 3 width))))
 
 (provide 'todo-write-view-rows)
 ;;; todo-write-view-rows.el ends here

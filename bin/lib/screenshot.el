@@ -23,7 +23,6 @@
 (require 'todo-write-mode-line)
 (require 'todo-write-calls)
 (require 'todo-write-review)
-(require 'todo-write-comment)
 (require 'efrit-do-replay)
 
 (defconst screenshot-folder (file-name-directory (or load-file-name buffer-file-name))
@@ -451,7 +450,7 @@ palette of 128 colors makes the file a third as big."
 (defun screenshot-stretch-all ()
   "Show all times a hundred times as long."
   (todo-write-module-load)
-  (advice-add 'todo-write-plan-spent :filter-return
+  (advice-add 'todo-write-dyn--spent :filter-return
               (lambda (spent) (and spent (* 100 spent))))
   (advice-add 'todo-write-times :filter-return #'screenshot-stretch-times)
   (advice-add 'todo-write-turns-headings :filter-return #'screenshot-stretch-turns)

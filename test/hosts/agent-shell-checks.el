@@ -12,7 +12,6 @@
 
 (require 'agent-shell-helper)
 (require 'todo-write-note)
-(require 'todo-write-comment)
 (require 'todo-write-review)
 
 (defvar agent-shell-agent-configs)

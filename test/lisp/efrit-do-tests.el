@@ -220,14 +220,14 @@
   (efrit-do-tests--with-tools
     (let* ((efrit-do-time-limit 30) (now 0)
            (pass (lambda (&rest _) (setq now 31))))
-      (advice-add 'efrit-do-builtin--keep-ends :after pass)
+      (advice-add 'efrit-do-tools--keep-ends :after pass)
       (unwind-protect
           ;; The time passes when the command has printed something.
           (cl-letf (((symbol-function 'float-time) (lambda (&rest _) now)))
             (should (equal (efrit-do-tests--error
                             "shell_exec" '(:command "echo begun; sleep 1000000"))
                            "begun\n[stopped after 30 seconds]")))
-        (advice-remove 'efrit-do-builtin--keep-ends pass)))))
+        (advice-remove 'efrit-do-tools--keep-ends pass)))))
 
 (ert-deftest efrit-do-keeps-the-ends-of-an-endless-output ()
   (efrit-do-tests--with-tools

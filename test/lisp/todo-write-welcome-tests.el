@@ -8,7 +8,7 @@
 (require 'ert)
 (require 'cl-lib)
 (require 'todo-write-view-test-helper)
-(require 'todo-write-welcome)
+(require 'todo-write-view)
 
 (ert-deftest todo-write-welcome-keys-step-through-the-buttons-and-push-them ()
   (todo-write-test-with-shapes
