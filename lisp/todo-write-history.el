@@ -106,13 +106,12 @@
   "Insert the header of REVISION, one of COUNT, whose list is ITEMS."
   (let ((title (plist-get (todo-write-summary todo-write-view-thread) :title))
         (source (plist-get revision :source))
-        (completed (seq-count (lambda (item) (equal (plist-get item :status) "completed")) items))
-        (bar (min 20 (/ todo-write-page-width 4))))
+        (completed (seq-count (lambda (item) (equal (plist-get item :status) "completed")) items)))
     (pcase-dolist
         (`(,left ,right)
          `((,(propertize (todo-write-text-plain (or title "Plan")) 'face 'todo-write-title)
             ,(propertize (format "revision %d of %d" (plist-get revision :revision) count)
-                         'face 'todo-write-count))
+                         'face 'todo-write-title))
            (,(propertize
               (string-join
                (delq nil (list (if (equal (plist-get revision :author) "user") "you" "agent")
@@ -121,11 +120,7 @@
                                (todo-write-text-clock (plist-get revision :timestamp))))
                (format " %s " (todo-write-text-shape 'dot)))
               'face 'todo-write-time)
-            ,(concat (format "%d/%d" completed (length items))
-                     (when (>= bar 8)
-                       (concat "  " (todo-write-row-string
-                                      (todo-write-row-insert-bar completed (length items)
-                                                                 bar))))))))
+            ,(format "%d/%d" completed (length items)))))
       (insert (todo-write-row-fit (concat " " left) right todo-write-page-width) "\n"))
     (insert "\n")))
 

@@ -134,7 +134,12 @@ In the selected window, point moves only to scroll."
       (unless (and visible (eq window (selected-window)))
         (set-window-point window position))
       (unless visible
-        (set-window-start window (todo-write-place--start-for window position) t))))
+        (save-excursion
+          (goto-char position)
+          ;; Show some rows before it and, near the top, the header too.
+          (forward-line (- (/ (window-body-height window) 3)))
+          (set-window-start window (if (<= (count-lines (point-min) (point)) 3) (point-min) (point))
+                            t)))))
   (todo-write-place-note window))
 
 (defun todo-write-place-note (window &optional start)
@@ -166,14 +171,6 @@ START is the current one by default."
   (let ((start (window-start window)))
     (and (>= position start)
          (< (count-lines start position) (window-body-height window)))))
-
-(defun todo-write-place--start-for (window position)
-  "Return a start of WINDOW that shows the row at POSITION and some rows before."
-  (save-excursion
-    (goto-char position)
-    (forward-line (- (/ (window-body-height window) 3)))
-    ;; Near the top, show the header too.
-    (if (<= (count-lines (point-min) (point)) 3) (point-min) (point))))
 
 (provide 'todo-write-place)
 ;;; todo-write-place.el ends here

@@ -28,12 +28,6 @@
 (defface todo-write-title '((t :inherit bold))
   "Face of a plan's title.")
 
-(defface todo-write-count '((t :inherit bold))
-  "Face of the number of completed tasks.")
-
-(defface todo-write-bar '((t :inherit success))
-  "Face of the completed part of the progress bar.")
-
 (defface todo-write-done '((t :inherit success :weight bold))
   "Face of the header of a plan whose tasks are all completed.")
 
@@ -381,14 +375,14 @@ Tasks of the user that the agent cannot be told of are counted apart:
     ((or 'nil 'empty) 'todo-write-time)
     ('done 'todo-write-done)
     ('paused 'todo-write-paused)
-    (_ 'todo-write-count)))
+    (_ 'todo-write-title)))
 
 (defun todo-write-row-insert-bar (completed total width)
   "Insert a bar of WIDTH columns for COMPLETED of TOTAL tasks."
   (let* ((full (todo-write-text-shape 'full))
          (cells (/ width (string-width full)))
          (filled (if (> total 0) (/ (* completed cells) total) 0)))
-    (insert (propertize (make-string filled (aref full 0)) 'face 'todo-write-bar)
+    (insert (propertize (make-string filled (aref full 0)) 'face 'todo-write-completed-shape)
             (propertize (make-string (- cells filled) (aref (todo-write-text-shape 'rest) 0))
                         'face 'todo-write-time))))
 

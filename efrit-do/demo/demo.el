@@ -20,35 +20,16 @@
   (let ((value (getenv name)))
     (and value (not (string-empty-p value)) value)))
 
-(defun efrit-do-demo--stop (format &rest args)
-  "End the demo with a message of FORMAT and ARGS."
-  (princ (concat "demo: " (apply #'format format args) "\n")
-         #'external-debugging-output)
-  (kill-emacs 1))
-
-;;; What to play
-
-(defun efrit-do-demo--speed ()
-  "Return the value of SPEED, a number, or nil."
-  (let ((speed (efrit-do-demo--variable "SPEED")))
-    (and speed (string-to-number speed))))
-
-(defun efrit-do-demo--script ()
-  "Return the script in the file SCRIPT, or the package's own."
-  (condition-case problem
-      (efrit-do-replay-read
-       (let ((script (efrit-do-demo--variable "SCRIPT")))
-         (if script (expand-file-name script) (efrit-do-replay-demo))))
-    (efrit-do-script-error
-     (efrit-do-demo--stop "%s" (todo-write-core-error-text problem)))))
-
-(defun efrit-do-demo--begin ()
-  "Return a session that is ready to play the script."
-  (let ((script (efrit-do-demo--script)))
+(defun efrit-do-demo--begin (&optional speed)
+  "Return a session that is ready to play the script SCRIPT, or the package's own.
+Its speed is SPEED or, if that is set, that of the environment."
+  (let* ((file (efrit-do-demo--variable "SCRIPT"))
+         (script (efrit-do-replay-read (if file (expand-file-name file) (efrit-do-replay-demo))))
+         (given (efrit-do-demo--variable "SPEED")))
     (efrit-do-session-begin
      (or (efrit-do-replay--state-command script) "Play the script")
      'replay
-     (list :script script :speed (efrit-do-demo--speed)))))
+     (list :script script :speed (if given (string-to-number given) speed)))))
 
 ;;; In a terminal
 
@@ -85,10 +66,8 @@
 
 (defun efrit-do-demo-batch ()
   "Play without pauses and print every state of the plan."
-  (unless (efrit-do-demo--variable "SPEED")
-    (setenv "SPEED" "0"))
   (setq todo-write-directory (efrit-do-replay-folder))
-  (let ((session (efrit-do-demo--begin)))
+  (let ((session (efrit-do-demo--begin 0)))
     (add-hook 'todo-write-change-functions #'efrit-do-demo--print)
     (efrit-do-session-start session)
     (while (efrit-do-session-running-p session)

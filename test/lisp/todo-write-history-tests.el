@@ -158,7 +158,7 @@
 (ert-deftest todo-write-history-begins-with-the-newest-revision ()
   (todo-write-history-tests--with '(("One") ("One" "Two"))
     (should (string-suffix-p "revision 2 of 2" (nth 0 (todo-write-history-tests--lines))))
-    (should (string-match-p "\\` agent · write · .*0/2 ─+\\'"
+    (should (string-match-p "\\` agent · write · .*0/2\\'"
                             (nth 1 (todo-write-history-tests--lines))))
     (should (equal (todo-write-history-tests--rows) '(" ○ One" " + ○ Two")))))
 
