@@ -26,6 +26,7 @@ pub mod hub;
 pub mod lines;
 mod reader;
 pub mod tail;
+mod threads;
 #[cfg(test)]
 #[path = "../../test/rust/common/wait.rs"]
 #[allow(unreachable_pub, dead_code)]

@@ -18,7 +18,6 @@ pub(super) struct Common {
     pub(super) projects: Projects,
 }
 
-#[derive(Debug)]
 pub(super) struct Around {
     pub(super) root: PathBuf,
     pub(super) common: Arc<Common>,

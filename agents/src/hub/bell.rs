@@ -10,8 +10,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use crate::threads::lock;
 
 /// The time between two rings for lines that can wait: Emacs takes about a millisecond for each.
 const PACE: Duration = Duration::from_millis(100);
@@ -38,14 +40,10 @@ struct State {
 }
 
 impl Bell {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Notes that so many bytes are written next. That is said before: the writer may have to wait until Emacs
     /// reads, which it does not before it is rung for.
     pub(super) fn announce(&self, bytes: usize, is_urgent: bool) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.written += bytes as u64;
         state.is_urgent |= is_urgent;
         self.changed.notify_one();
@@ -53,7 +51,7 @@ impl Bell {
 
     /// Notes that Emacs has read so many bytes in all, and whether it stopped only for lack of time.
     pub(super) fn acknowledge(&self, bytes: u64, has_more: bool) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.read = bytes;
         state.is_outstanding = false;
         state.is_urgent |= has_more;
@@ -65,7 +63,7 @@ impl Bell {
     /// # Errors
     /// The error of `output`.
     pub fn run(&self, mut output: impl Write) -> io::Result<()> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         loop {
             match state.due(Instant::now()) {
                 None => state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
@@ -74,7 +72,7 @@ impl Bell {
                     drop(state);
                     output.write_all(b"!")?;
                     output.flush()?;
-                    state = self.lock();
+                    state = lock(&self.state);
                 }
                 Some(left) => {
                     state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
@@ -123,7 +121,7 @@ mod tests {
 
     /// In how much time the bell rings, if it does.
     fn due(bell: &Bell) -> Option<Duration> {
-        let state = bell.lock();
+        let state = lock(&bell.state);
         state.due(state.rang.unwrap_or_else(Instant::now))
     }
 
@@ -133,13 +131,13 @@ mod tests {
         assert_eq!(due(&bell), None);
         bell.announce(10, false);
         assert_eq!(due(&bell), Some(Duration::ZERO));
-        bell.lock().ring();
+        lock(&bell.state).ring();
         // It is written while Emacs reads, and before it acknowledges.
         bell.announce(5, false);
         assert_eq!(due(&bell), None, "one ring is outstanding");
         bell.acknowledge(10, false);
         assert_eq!(due(&bell), Some(PACE));
-        bell.lock().ring();
+        lock(&bell.state).ring();
         bell.acknowledge(15, false);
         assert_eq!(due(&bell), None);
     }
@@ -149,7 +147,7 @@ mod tests {
         let bell = Bell::default();
         let mut read = 0;
         let mut after = |bytes, is_urgent, has_more| {
-            bell.lock().ring();
+            lock(&bell.state).ring();
             bell.acknowledge(read, has_more);
             read += bytes;
             bell.announce(bytes as usize, is_urgent);

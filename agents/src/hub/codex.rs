@@ -16,7 +16,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -25,6 +24,7 @@ use tungstenite::Error;
 use super::door::{Asked, Peers, QUESTIONS, QUESTIONS_OF_ONE};
 use crate::bounds::ENTRIES;
 use crate::field::is_id;
+use crate::threads;
 use client::{Client, Said};
 use question::Question;
 use todo_write::wire::socket::{Answer, Call, Hello, PROTOCOL, Role};
@@ -62,7 +62,7 @@ pub(super) fn start(folder: PathBuf, door: Arc<Peers>, times: Times) {
         }
     };
     // Without the thread, all are.
-    let _ = thread::Builder::new().name("todo-write-codex".into()).spawn(work);
+    let _ = threads::start("codex", work);
 }
 
 /// A connection to the daemon, and the sessions that wait for the user.

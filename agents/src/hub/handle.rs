@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::around::{Around, Common};
@@ -18,6 +17,7 @@ use super::pulse::Pulse;
 use super::root::{self, Order};
 use super::watch::Changes;
 use crate::bounds::WAIT;
+use crate::threads::{self, lock};
 use todo_write::wire::event::Agent;
 use todo_write::wire::program::{Command, Connection, Message, Opening, SessionId, Settings};
 
@@ -88,13 +88,9 @@ impl Hub {
         Hub { local, common: Arc::default(), table: Mutex::new(table) }
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Does what Emacs says, or has it done. The results are messages.
     pub fn obey(&self, command: Command) {
-        let mut table = self.table();
+        let mut table = lock(&self.table);
         if self.common.queue.is_closed() {
             return;
         }
@@ -151,7 +147,7 @@ impl Hub {
 
     /// The next message, calls first, for which this waits so long at most. `None` at once if the hub is closed.
     pub fn take(&self, time: Duration) -> Option<Message> {
-        let mut table = self.table();
+        let mut table = lock(&self.table);
         if table.looked.elapsed() >= WAIT {
             table.looked = Instant::now();
             for (root, thread) in &mut table.roots {
@@ -167,7 +163,7 @@ impl Hub {
             let message = self.common.queue.take(time.min(WAIT))?;
             let Message::Door(event) = &message else { return Some(message) };
             // Without a door, what one left is of no use.
-            let is_due = match &self.table().door {
+            let is_due = match &lock(&self.table).door {
                 Some((_, door)) => door.take(event),
                 None => matches!(event, door::Event::State(_)),
             };
@@ -185,7 +181,7 @@ impl Hub {
     /// Ends the threads. One that a file system holds ends with that.
     pub fn close(&self) {
         self.common.queue.close();
-        let mut table = self.table();
+        let mut table = lock(&self.table);
         table.door = None;
         std::mem::take(&mut table.machines).values().for_each(|link| drop(link.leave()));
         table.roots.drain().for_each(|(_, thread)| drop(thread.orders.send(Order::Close)));
@@ -236,8 +232,7 @@ impl Hub {
         let home = table.homes.iter().find(|home| home.folder == root).cloned();
         let _ = orders.send(order);
         let run = move || root::run(around, home, &receiver);
-        let begun = thread::Builder::new().name("todo-write-root".into()).spawn(run);
-        match begun {
+        match threads::start("root", run) {
             Ok(_) => drop(table.roots.insert(root.to_owned(), Thread { orders, pulse, is_stuck: false })),
             Err(_) => self.common.queue.push(Message::Broken(root.to_owned())),
         }

@@ -12,7 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, ExitStatus, Stdio};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,7 @@ use super::bound::{Kept, bound, line};
 use super::pulse::Pulse;
 use crate::bounds::{ENTRIES, LINE, WAIT};
 use crate::lines::{Line, Lines, Outbox, Unsent};
+use crate::threads::{self, lock};
 use todo_write::list::input::Options;
 use todo_write::wire::program::{
     self as pipe, Command, Connection, ConnectionState, Machine, Message, Report, SessionId, Settings,
@@ -112,16 +113,12 @@ impl Link {
         sessions.into_iter().for_each(|(id, (path, is_asked))| link.follow(id, path, is_asked));
         let (own, command, environment) = (Arc::clone(&link), to.command, to.environment);
         let run = move || own.run(&command, environment, unsent);
-        thread::Builder::new().name("todo-write-machine".into()).spawn(run)?;
+        threads::start("machine", run)?;
         Ok(link)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn is_over(&self) -> bool {
-        self.lock().outbox.is_none()
+        lock(&self.state).outbox.is_none()
     }
 
     /// Sends a command. A machine that takes no more of them is given up.
@@ -129,7 +126,7 @@ impl Link {
         // A file whose name is no text was not named by this machine.
         let Ok(mut text) = serde_json::to_vec(command) else { return };
         text.push(b'\n');
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         match command {
             Command::Answer(id, answer) => state.kept.answered(*id, answer.call),
             Command::Set(settings) => state.input = settings.input,
@@ -150,18 +147,18 @@ impl Link {
 
     /// Whether one more session can be followed there.
     pub(super) fn has_room(&self) -> bool {
-        self.lock().sessions.len() < ENTRIES
+        lock(&self.state).sessions.len() < ENTRIES
     }
 
     pub(super) fn follow(&self, session: SessionId, file: PathBuf, is_asked: bool) {
-        self.lock().sessions.insert(session, (file.clone(), is_asked));
+        lock(&self.state).sessions.insert(session, (file.clone(), is_asked));
         // Told last: the machine may answer at once, and events of an unknown session are dropped.
         self.tell(&Command::Follow { session, file, is_asked });
     }
 
     /// Ends following a session; returns false if it is not on this machine.
     pub(super) fn stop(&self, id: SessionId) -> bool {
-        let is_here = self.lock().sessions.remove(&id).is_some();
+        let is_here = lock(&self.state).sessions.remove(&id).is_some();
         if is_here {
             self.tell(&Command::Stop(id));
         }
@@ -169,12 +166,12 @@ impl Link {
     }
 
     pub(super) fn has(&self, id: SessionId) -> bool {
-        self.lock().sessions.contains_key(&id)
+        lock(&self.state).sessions.contains_key(&id)
     }
 
     /// Wants the choices of a round; returns false if the connection is over.
     pub(super) fn choose(&self, round: u64, project: Vec<PathBuf>) -> bool {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let is_live = state.outbox.is_some();
         if is_live {
             state.rounds.insert(round);
@@ -187,7 +184,7 @@ impl Link {
     /// Ends the connection if its process says nothing.
     pub(super) fn look(&self) {
         let is_silent = self.pulse.is_over(self.silence);
-        if std::mem::replace(&mut self.lock().was_silent, is_silent) && is_silent {
+        if std::mem::replace(&mut lock(&self.state).was_silent, is_silent) && is_silent {
             let reason = format!("it has said nothing for {} seconds", self.silence.as_secs());
             self.end(Some(lost(&reason, false)));
         }
@@ -197,7 +194,7 @@ impl Link {
     /// it names any. Returns the sessions.
     pub(super) fn leave(&self) -> Sessions {
         self.end(None);
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         for home in state.kept.take_homes() {
             self.common.queue.push(no_processes(home, Some(self.machine.name.clone())));
         }
@@ -206,7 +203,7 @@ impl Link {
 
     /// Ends the connection if it is not over, and says why.
     pub(super) fn end(&self, lost: Option<ConnectionState>) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if state.outbox.take().is_none() {
             return;
         }
@@ -222,7 +219,7 @@ impl Link {
     fn run(&self, command: &[String], environment: Vec<(String, String)>, unsent: Unsent) {
         let end = match start(command, environment) {
             Ok((child, (input, output, errors))) => {
-                let mut state = self.lock();
+                let mut state = lock(&self.state);
                 if state.outbox.is_none() {
                     kill(&child);
                 }
@@ -234,17 +231,17 @@ impl Link {
                     keep_last(errors, &kept);
                     drop(over);
                 };
-                let _ = thread::Builder::new().name("todo-write-errors".into()).spawn(keep);
+                let _ = threads::start("errors", keep);
                 let mut banner = Some(Vec::new());
                 let talk = AssertUnwindSafe(|| self.talk(output, input, unsent, &mut banner));
                 let failed = |_| Err("the reader of its messages failed, which is a defect".to_owned());
                 let refused = catch_unwind(talk).unwrap_or_else(failed).err();
                 self.pulse.end();
-                let child = self.lock().child.take();
+                let child = lock(&self.state).child.take();
                 let status = child.and_then(|mut child| end(&mut child, refused.is_none()));
                 // Something else may still have its standard error.
                 let _ = ended.recv_timeout(WAIT);
-                let said = std::mem::take(&mut *said.lock().unwrap_or_else(PoisonError::into_inner));
+                let said = std::mem::take(&mut *lock(&said));
                 why(refused, status, &said, banner)
             }
             Err(error) => {
@@ -280,8 +277,7 @@ impl Link {
                 Some(_) => return Err(format!("it said too much before the line \"{}\"", pipe::greeting())),
             }
         }
-        let writer = thread::Builder::new().name("todo-write-commands".into());
-        writer.spawn(move || unsent.write(input)).map_err(|error| error.to_string())?;
+        threads::start("commands", move || unsent.write(input)).map_err(|error| error.to_string())?;
         lines.set_most(LINE);
         while let Some(line) = lines.next_line().map_err(|error| error.to_string())? {
             let Line::Whole(line) = line else { return Err(format!("it sent a line of over {LINE} bytes")) };
@@ -297,7 +293,7 @@ impl Link {
             Report::Pulse => {}
             Report::Refused(reason) => return Err(reason),
             Report::Welcome { version } => {
-                let mut state = self.lock();
+                let mut state = lock(&self.state);
                 if std::mem::replace(&mut state.is_welcomed, true) {
                     return Err("it began twice".to_owned());
                 }
@@ -314,7 +310,7 @@ impl Link {
     /// Reports what the machine's hub does, once there is room.
     fn pass(&self, message: Message) -> Result<(), String> {
         self.common.queue.wait_for_room(&message);
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let State { outbox, sessions, rounds, kept, input, .. } = &mut *state;
         let is_followed = |id| sessions.contains_key(&id);
         let message = bound(&self.machine, input, is_followed, message).filter(|_| outbox.is_some());
@@ -348,7 +344,7 @@ impl Read for Heard<'_> {
 fn keep_last(mut errors: ChildStderr, last: &Mutex<Vec<u8>>) {
     let mut bytes = [0; ERRORS];
     while let Ok(count @ 1..) = errors.read(&mut bytes) {
-        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(last);
         last.extend_from_slice(&bytes[..count]);
         let over = last.len().saturating_sub(ERRORS);
         last.drain(..over);

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::{Arc, Mutex};
 
 use super::pulse::Pulse;
-use crate::bounds::{ENTRIES, WAIT};
+use crate::bounds::WAIT;
+use crate::threads::{self, lock};
 use todo_write::text::path::is_special;
 
 /// The names of files and folders at the root of a project.
@@ -51,66 +51,37 @@ type Mount = (Sender<Job>, Arc<Pulse>);
 
 /// Finds projects whose file systems may not answer.
 #[derive(Debug, Default)]
-pub(super) struct Projects {
-    mounts: Mutex<HashMap<PathBuf, Mount>>,
-    /// The projects that were found, by the folders of sessions.
-    known: Mutex<HashMap<PathBuf, Found>>,
-}
-
-/// A file system does not answer in time.
-struct NoAnswer;
+pub(super) struct Projects(Mutex<HashMap<PathBuf, Mount>>);
 
 impl Projects {
-    fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, Found>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Has the thread of a folder's mount look for its project.
-    fn ask(&self, folder: &Path) -> Option<Receiver<Found>> {
+    /// Has the thread of a folder's mount look for its project; `None` if its file system does not answer in time.
+    fn find(&self, folder: &Path) -> Option<Found> {
         let mount = mount_of(folder);
-        let mut mounts = self.mounts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut mounts = lock(&self.0);
         if !mounts.contains_key(&mount) {
             let ((jobs, asked), pulse) = (channel(), Arc::new(Pulse::new()));
             let own = Arc::clone(&pulse);
-            let work = move || work(&asked, &own);
-            thread::Builder::new().name("todo-write-mount".into()).spawn(work).ok()?;
+            threads::start("mount", move || work(&asked, &own)).ok()?;
             mounts.insert(mount.clone(), (jobs, pulse));
         }
         let (jobs, _) = mounts.get(&mount).filter(|(_, pulse)| !pulse.is_over(WAIT))?;
         let (sender, found) = channel();
         let _ = jobs.send((folder.to_owned(), sender));
-        Some(found)
+        drop(mounts);
+        found.recv_timeout(WAIT).ok()
     }
 
-    /// Looks for the project of a folder.
-    fn find(&self, folder: &Path) -> Result<Found, NoAnswer> {
-        let found = self.ask(folder).and_then(|found| found.recv_timeout(WAIT).ok()).ok_or(NoAnswer)?;
-        let mut known = self.known();
-        if known.len() >= ENTRIES {
-            known.clear();
-        }
-        // A folder that is not there may come.
-        if found.0 {
-            known.insert(folder.to_owned(), found.clone());
-        }
-        Ok(found)
-    }
-
-    /// The root of the project of a folder, as it was found first, since sessions ask again and again. `None` if it has
-    /// none, or if its file system does not answer in time.
+    /// The root of the project of a folder. `None` if it has none, or if its file system does not answer in time.
     pub(super) fn of(&self, folder: &Path) -> Option<PathBuf> {
-        if let Some((_, root)) = self.known().get(folder) {
-            return root.clone();
-        }
-        self.find(folder).ok()?.1
+        self.find(folder)?.1
     }
 
     /// The root of the project of a folder that exists: the folder itself if it is in none, or if its file system does
     /// not answer, unless Emacs could take the name for something else.
     pub(super) fn root_of(&self, folder: &Path) -> Option<PathBuf> {
         match self.find(folder) {
-            Ok((is_there, root)) => is_there.then(|| root.unwrap_or_else(|| folder.to_owned())),
-            Err(NoAnswer) => {
+            Some((is_there, root)) => is_there.then(|| root.unwrap_or_else(|| folder.to_owned())),
+            None => {
                 let name = folder.to_str()?;
                 let is_plain = !is_special(name) && !name.contains(char::is_control);
                 is_plain.then(|| folder.to_owned())
@@ -138,7 +109,7 @@ mod tests {
             let folder = Path::new(name);
             // A thread that answers nothing.
             let mount = (channel().0, Arc::new(Pulse::new()));
-            projects.mounts.lock().unwrap_or_else(PoisonError::into_inner).insert(mount_of(folder), mount);
+            lock(&projects.0).insert(mount_of(folder), mount);
             projects.root_of(folder)
         };
         assert_eq!(root("/hangs"), Some("/hangs".into()));

@@ -5,11 +5,12 @@
 //! each of them is a thread for which nothing else waits.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::bounds::IN_FLIGHT;
 use crate::lines::size;
+use crate::threads::lock;
 use todo_write::wire::program::Message;
 
 #[derive(Debug, Default)]
@@ -51,22 +52,17 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// A poisoned lock is safe: nothing that may panic runs while it is held.
-    fn lock(&self) -> MutexGuard<'_, Lanes> {
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Waits for room for such a message; returns false if the hub is closed.
     pub(super) fn wait_for_room(&self, message: &Message) -> bool {
         let is_full = |lanes: &mut Lanes| !lanes.is_closed && lanes.of(message).bytes >= IN_FLIGHT;
-        let lanes = self.room.wait_while(self.lock(), is_full).unwrap_or_else(PoisonError::into_inner);
+        let lanes = self.room.wait_while(lock(&self.lanes), is_full).unwrap_or_else(PoisonError::into_inner);
         !lanes.is_closed
     }
 
     /// Adds a message without waiting. Who sends many waits for room before.
     pub(super) fn push(&self, message: Message) {
         let bytes = size(&message);
-        let mut lanes = self.lock();
+        let mut lanes = lock(&self.lanes);
         let lane = lanes.of(&message);
         lane.bytes += bytes;
         lane.entries.push_back((message, bytes));
@@ -78,7 +74,7 @@ impl Queue {
         let is_empty = |lanes: &mut Lanes| {
             !lanes.is_closed && lanes.calls.entries.is_empty() && lanes.read.entries.is_empty()
         };
-        let waited = self.news.wait_timeout_while(self.lock(), time, is_empty);
+        let waited = self.news.wait_timeout_while(lock(&self.lanes), time, is_empty);
         let mut lanes = waited.unwrap_or_else(PoisonError::into_inner).0;
         if lanes.is_closed {
             return None;
@@ -89,17 +85,17 @@ impl Queue {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let lanes = self.lock();
+        let lanes = lock(&self.lanes);
         lanes.calls.bytes + lanes.read.bytes
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.lock().is_closed
+        lock(&self.lanes).is_closed
     }
 
     /// Ends all waits.
     pub(super) fn close(&self) {
-        self.lock().is_closed = true;
+        lock(&self.lanes).is_closed = true;
         self.news.notify_all();
         self.room.notify_all();
     }

@@ -4,13 +4,13 @@
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::thread;
 use std::time::Instant;
 
 use super::bell::Bell;
 use super::handle::{Hub, Local};
 use crate::bounds::LINE;
 use crate::lines::{Line, Lines};
+use crate::threads;
 use todo_write::wire::program::{self, Command, Message, Report};
 
 /// Serves a hub that reads commands from `input` and writes reports to `output` until either ends. `bell` rings
@@ -62,8 +62,7 @@ pub fn serve(
     };
     // It takes what comes, since Emacs bounds what it sends: a reader that waited for the writer would not read
     // that Emacs has read, for which the writer may wait.
-    let input = thread::Builder::new().name("todo-write-input".into());
-    let reader = input.spawn(obey).map_err(|error| error.to_string())?;
+    let reader = threads::start("input", obey).map_err(|error| error.to_string())?;
     let mut last = Instant::now();
     while !hub.is_closed() {
         let message = hub.take(program::PULSE.saturating_sub(last.elapsed()));

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use notify::event::{EventKind, ModifyKind};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 
 use crate::bounds::ENTRIES;
+use crate::threads::lock;
 
 /// The files that changed since they were taken. The root itself stands for all of them.
 pub(super) struct Changes {
@@ -17,23 +18,17 @@ pub(super) struct Changes {
     ring: Box<dyn Fn() + Send + Sync>,
 }
 
-impl std::fmt::Debug for Changes {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Changes").field("paths", &self.paths).finish_non_exhaustive()
-    }
-}
-
 impl Changes {
     pub(super) fn new(root: &Path, ring: Box<dyn Fn() + Send + Sync>) -> Changes {
         Changes { root: root.to_owned(), paths: Mutex::default(), ring }
     }
 
     pub(super) fn take(&self) -> BTreeSet<PathBuf> {
-        std::mem::take(&mut self.paths.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut lock(&self.paths))
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.paths.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+        lock(&self.paths).is_empty()
     }
 
     fn note(&self, event: notify::Result<Event>) {
@@ -45,7 +40,7 @@ impl Changes {
         if !is_name && !matches!(event.kind, EventKind::Modify(_) | EventKind::Any | EventKind::Other) {
             return;
         }
-        let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut paths = lock(&self.paths);
         let was_empty = paths.is_empty();
         if event.need_rescan() || paths.len() >= ENTRIES {
             *paths = BTreeSet::from([self.root.clone()]);
@@ -60,7 +55,6 @@ impl Changes {
 }
 
 /// The watcher of a root. Only its thread uses it, since watching a folder may hang.
-#[derive(Debug)]
 pub(super) struct Watches {
     pub(super) changes: Arc<Changes>,
     /// None also without a watcher in this system: the regular looks suffice.

@@ -7,7 +7,6 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
-use std::thread;
 use std::time::Duration;
 
 use rustix::process::geteuid;
@@ -18,6 +17,7 @@ use tungstenite::{Error, HandshakeError, Message, WebSocket, client::client_with
 
 use crate::bounds::WAIT;
 use crate::hub::door::place::{connection, is_private_folder, is_private_socket};
+use crate::threads;
 
 /// The daemon's socket below the folder of Codex.
 const SOCKET: &str = "app-server-control/app-server-control.sock";
@@ -77,7 +77,7 @@ impl Client {
             }
             said(None);
         };
-        thread::Builder::new().name("todo-write-daemon".into()).spawn(read)?;
+        threads::start("daemon", read)?;
         Ok(Client { socket: WebSocket::from_raw_socket(written, Role::Client, None), last: 0, more })
     }
 
