@@ -175,7 +175,8 @@ impl Turns {
             None => {
                 match observation.kind() {
                     Type::Intent => self.add_prompt(observation, in_progress),
-                    kind if is_aside(kind) => {}
+                    // They are no part of the agent's work on a prompt.
+                    Type::Title | Type::StateUpdate => {}
                     _ => self.go_on(observation.number, observation.timestamp),
                 }
                 self.turns.len().saturating_sub(1)
@@ -285,11 +286,6 @@ impl Turns {
             turn.ended = turn.ended.max(time);
         }
     }
-}
-
-/// Whether observations of this type are no part of the agent's work on a prompt.
-fn is_aside(kind: Type) -> bool {
-    matches!(kind, Type::Title | Type::StateUpdate)
 }
 
 #[cfg(test)]

@@ -29,9 +29,6 @@ emacs::use_symbols! {
     emacs_lives => "todo-write--emacs-lives-p"
 }
 
-const UNSEEN: &str = "unseen";
-const REFUSED: &str = "refused";
-
 /// Finds out whether the Emacs lives that wrote a thread which was read just now.
 ///
 /// # Errors
@@ -241,7 +238,7 @@ lisp! { env =>
             if let Some(thread) = module.store.get_mut(&thread) {
                 thread.change(|thread| thread.set_paused(reason, now()));
             }
-            let after = module.state(&thread)?;
+            let after = module.store.get(&thread)?.map_or(State::Empty, Thread::state);
             let (changed, warnings) = (had_failed || before != after, module.store.take_warnings());
             Ok::<_, emacs::Error>(Paused { state: Symbol(after), changed, warnings })
         })?
@@ -317,8 +314,8 @@ lisp! { env =>
         with_module(|module| {
             if let Some(plan) = module.store.get_mut(&thread) {
                 plan.change(|thread| {
-                    thread.describe(UNSEEN, unseen, now());
-                    thread.describe(REFUSED, refused, now());
+                    thread.describe("unseen", unseen, now());
+                    thread.describe("refused", refused, now());
                 });
             }
         })
