@@ -223,12 +223,11 @@ Those that the user asked for are followed on."
   "Return non-nil if this Emacs follows the live sessions of this machine.
 Another Emacs does if that has the socket."
   (and (bound-and-true-p todo-write-agents-mode)
-       (todo-write-socket-door)
-       (not (eq 'client (todo-write-socket-state)))))
+       (not (memq (plist-get (todo-write-socket-door) :state) '(nil client)))))
 
 (defun todo-write-follow--on-door (message)
   "Begin or end following if MESSAGE says who has the socket of this machine."
-  (when (and (equal "state" (plist-get message :type)) (null (plist-get message :machine)))
+  (when (and (eq 'state (plist-get message :type)) (null (plist-get message :machine)))
     (unless (todo-write-follow--leads-p)
       ;; The other Emacs follows them on.
       (todo-write-events-apply-each (lambda (session) (todo-write-follow--remove session t))
@@ -433,7 +432,7 @@ next search finds the rest.  Those that could not be read come last."
          (not (member file todo-write-follow--stopped))
          (or (plist-get found :begun)
              (todo-write-follow-sessions-process-in file)
-             (todo-write-follow--recent-p (/ (plist-get found :modified) 1000.0)))
+             (todo-write-follow--recent-p (plist-get found :modified)))
          (not (todo-write-follow--find file)))))
 
 (defun todo-write-follow--recent-p (time)

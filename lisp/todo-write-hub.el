@@ -26,11 +26,8 @@
 See `todo-write-dyn--feed'.")
 
 (defvar todo-write-hub-call-functions nil
-  "Abnormal hook, called with what happens at each socket, a plist.
-`:machine' is the name of its machine, or nil for this one, `:connection'
-a number, and `:type' that of a message of doc/protocol.md, whose fields
-are the other keys, or else \"closed\", \"outdated\" or \"state\" with `:state',
-as in `todo-write-dyn--feed'.")
+  "Abnormal hook, called with each message of a socket, a plist.
+See `todo-write-dyn--feed'.")
 
 (defvar todo-write-hub-begin-hook nil
   "Hook, run when a program has begun; an earlier one has ended.")
@@ -196,23 +193,11 @@ here again: then the outermost call goes on."
         (dolist (news (todo-write-core-call todo-write-dyn--feed))
           (setq todo-write-hub--heard (float-time))
           (condition-case-unless-debug err
-              (pcase news
-                (`(door ,event) (todo-write-hub--at-socket nil event))
-                (`(door-there ,machine ,event) (todo-write-hub--at-socket machine event))
-                (_ (run-hook-with-args 'todo-write-hub-functions news)))
+              (run-hook-with-args (if (keywordp (car news)) 'todo-write-hub-call-functions
+                                    'todo-write-hub-functions)
+                                  news)
             ;; `C-g' may end the wait for a file; what follows is dispatched all the same.
             ((error quit) (message "todo-write: %s" (todo-write-core-error-text err)))))))))
-
-(defun todo-write-hub--at-socket (machine event)
-  "Dispatch EVENT at the socket of MACHINE, or of this one if that is nil."
-  (run-hook-with-args
-   'todo-write-hub-call-functions
-   `(:machine ,machine
-     ,@(pcase event
-         (`(message ,connection ,fields) `(:connection ,connection . ,fields))
-         (`(closed ,connection) `(:connection ,connection :type "closed"))
-         (`(state ,state) `(:state ,state :type "state"))
-         (type `(:type ,type))))))
 
 (defun todo-write-hub-tell (machine command)
   "Tell the program COMMAND, or that of MACHINE, a name, if that is non-nil.

@@ -226,7 +226,7 @@ so in later sessions.")
 M-x todo-write-agents-mode"))
    ((eq (todo-write-socket-state) 'client)
     (list 'note (format "Another Emacs, process %s, serves and follows agents; \
-this one takes over when that ends" (or (nth 1 (todo-write-socket-door)) "unknown"))
+this one takes over when that ends" (or (plist-get (todo-write-socket-door) :process) "unknown"))
           "Quit the other Emacs, or switch its todo-write-agents-mode off"))
    (todo-write-socket-outdated-programs
     (list 'problem (concat "An agent's todo-write-mcp "

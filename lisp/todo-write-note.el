@@ -173,7 +173,7 @@ Those that are not in memory have nothing new: their journals are not read."
 
 (defun todo-write-note--on-message (message)
   "Say for which sessions there is news if MESSAGE says that a socket is open."
-  (when (and (equal "state" (plist-get message :type)) (equal "open" (plist-get message :state)))
+  (when (and (eq 'state (plist-get message :type)) (eq 'open (plist-get message :state)))
     (todo-write-note-tell-machine (plist-get message :machine))))
 
 ;;; The hook
@@ -181,7 +181,7 @@ Those that are not in memory have nothing new: their journals are not read."
 (defun todo-write-note--receive (program message)
   "Answer MESSAGE of PROGRAM, a hook, with the text for its agent.
 See `todo-write-socket--roles'."
-  (when (equal "call" (plist-get message :type))
+  (when (eq 'call (plist-get message :type))
     (let* ((thread (todo-write-socket-thread program message))
            (input (json-parse-string (or (plist-get message :arguments) "{}")
                                      :null-object nil :false-object nil)))

@@ -51,7 +51,7 @@ off and on."
 (defvar todo-write-socket--roles nil
   "Alist of the roles of programs, strings, and functions.
 A function is called with a program of that role and a message, a plist
-as for `todo-write-hub-call-functions'.  Its `:type' is `hello' when the
+as from `todo-write-dyn--feed'.  Its `:type' is `hello' when the
 connection begins, and `closed' when it has ended.  Each `call' must
 be answered, at once or later, by `todo-write-socket-answer'.")
 
@@ -122,9 +122,8 @@ A message says which, or why the socket cannot be opened safely."
 
 (defun todo-write-socket-state ()
   "Return `open' if programs reach this Emacs, `client' if another, or nil."
-  (pcase (todo-write-socket-door)
-    ("open" 'open)
-    (`(client ,_) 'client)))
+  (let ((state (plist-get (todo-write-socket-door) :state)))
+    (and (memq state '(open client)) state)))
 
 (defun todo-write-socket-reached-p (machine)
   "Return non-nil if programs on MACHINE, a name, reach this Emacs.
@@ -143,17 +142,17 @@ MACHINE is nil for this one."
 ;;; Messages
 
 (defun todo-write-socket--receive (message)
-  "Handle MESSAGE, a plist as for `todo-write-hub-call-functions'."
+  "Handle MESSAGE, a plist as from `todo-write-dyn--feed'."
   (let ((id (plist-get message :connection))
         (machine (plist-get message :machine)))
     (pcase (plist-get message :type)
       ;; A message of a machine may wait while its connection is lost.
       ((guard (not (or (null machine) (todo-write-socket-reached-p machine)))))
-      ("hello" (push (todo-write-socket--make-program :id id :remote machine :hello message)
+      ('hello (push (todo-write-socket--make-program :id id :remote machine :hello message)
                     todo-write-socket-programs)
-               (todo-write-socket--pass (car todo-write-socket-programs) message))
-      ("state" (todo-write-socket--show-state message))
-      ("outdated"
+              (todo-write-socket--pass (car todo-write-socket-programs) message))
+      ('state (todo-write-socket--show-state message))
+      ('outdated
        (let ((reason (concat (and machine (format "on %s " machine))
                              "is not of the same version as todo-write")))
          (cl-pushnew reason todo-write-socket-outdated-programs :test #'equal)
@@ -166,7 +165,7 @@ MACHINE is nil for this one."
                                      (equal machine (todo-write-socket-program-remote program))
                                      (todo-write-socket-live-p program)))
                               todo-write-socket-programs)))
-         (if (equal type "closed")
+         (if (eq type 'closed)
              (todo-write-socket--close program)
            (todo-write-socket--pass program message)))))))
 
@@ -175,7 +174,7 @@ MACHINE is nil for this one."
 It is forgotten unless it serves sessions."
   (when (todo-write-socket-live-p program)
     (setf (todo-write-socket-program-ended program) (float-time))
-    (todo-write-socket--pass program '(:type "closed"))
+    (todo-write-socket--pass program '(:type closed))
     (unless (todo-write-socket-program-sessions program)
       (setq todo-write-socket-programs (delq program todo-write-socket-programs)))))
 
@@ -193,7 +192,7 @@ It is forgotten unless it serves sessions."
         (funcall (cdr (assoc role todo-write-socket--roles)) program message)
       ;; A wait for a file may be quit; nothing more is read before a call is answered.
       ((error quit)
-       (if (equal (plist-get message :type) "call")
+       (if (eq (plist-get message :type) 'call)
            (todo-write-socket-answer program message nil (error-message-string err))
          (display-warning 'todo-write (error-message-string err)))))))
 
@@ -220,7 +219,7 @@ plist, or nil.  Return nil if the connection has closed."
 That is on another machine, or in a container."
   (let ((hello (todo-write-socket-program-hello program)))
     (and (not (todo-write-socket-program-remote program))
-         (not (plist-get hello :pidDomain))
+         (not (plist-get hello :elsewhere))
          (plist-get hello :process))))
 
 ;;; Its agent
@@ -314,21 +313,20 @@ the hub gave the machine's prefix; no file is looked up."
 
 (defun todo-write-socket--show-state (message)
   "Show the user the new state of the socket in MESSAGE."
-  (let ((machine (plist-get message :machine)))
-    (pcase (plist-get message :state)
-      ("open" (when (or machine todo-write-socket--shown)
-                (message "Agents%s write their plans in this Emacs now"
-                         (if machine (concat " on " machine) ""))))
-      ((and `(client ,_) (guard machine))
+  (pcase-let (((map :machine :state :process :text) message))
+    (pcase state
+      ('open (when (or machine todo-write-socket--shown)
+               (message "Agents%s write their plans in this Emacs now"
+                        (if machine (concat " on " machine) ""))))
+      ((and 'client (guard machine))
        (todo-write-socket--show-once
         "Agents on %s write their plans in another Emacs; their sessions are followed" machine))
-      (`(client ,process)
+      ('client
        (todo-write-socket--show-once
         "The Emacs with process %s shows the plans of agents; this one takes over when that ends"
         process))
-      (`(failed ,reason)
-       (display-warning 'todo-write (concat machine (and machine ": ")
-                                            (todo-write-text-line reason 400)))))))
+      ('failed (display-warning 'todo-write (concat machine (and machine ": ")
+                                                    (todo-write-text-line text 400)))))))
 
 (provide 'todo-write-socket)
 ;;; todo-write-socket.el ends here

@@ -49,8 +49,7 @@ macro_rules! wire_fields {
         pub struct $type:ident { $($(#[$about_field:meta])* $field:ident: $kind:ty = $name:literal,)+ }
     ) => {
         $(#[$about])*
-        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-        #[serde(from = "serde_json::Map<String, serde_json::Value>")]
+        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
         pub struct $type {
             $($(#[$about_field])* #[serde(rename = $name, skip_serializing_if = "Option::is_none")]
             pub $field: Option<$kind>,)+
@@ -59,8 +58,8 @@ macro_rules! wire_fields {
             pub extra: serde_json::Map<String, serde_json::Value>,
         }
 
-        impl From<serde_json::Map<String, serde_json::Value>> for $type {
-            fn from(mut extra: serde_json::Map<String, serde_json::Value>) -> $type {
+        impl $type {
+            fn read(mut extra: serde_json::Map<String, serde_json::Value>) -> $type {
                 $type { $($field: $crate::named::take(&mut extra, $name),)+ extra }
             }
         }
@@ -108,11 +107,6 @@ fn thin(value: &mut Value) {
         Value::Array(elements) => elements.iter_mut().for_each(thin),
         _ => {}
     }
-}
-
-/// Serializes a name that Lisp has as a symbol, but not within JSON.
-pub(crate) fn symbol<T: Serialize, S: Serializer>(name: &T, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_newtype_struct("Symbol", name)
 }
 
 /// Whether a field need not be written.

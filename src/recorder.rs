@@ -28,7 +28,7 @@ use crate::thread::record::PositionRecord;
 use crate::thread::{Outcome, Thread};
 use crate::wire::event::{Event, EventKind, PlanResult, Source};
 use crate::wire::program::Machine;
-use event::{is_recent, turn};
+use event::{is_recent, line_time, metadata, turn};
 use position::{is_recorded, is_superseded};
 
 /// The changes of a thread by a batch of events.
@@ -67,6 +67,8 @@ pub struct Recorder {
     threads: HashMap<String, Recorded>,
     /// The titles of threads, which the user may forget while their sessions go on.
     titles: HashMap<String, String>,
+    /// Whether the last list of a thread came from the agent's own tools.
+    has_own_lists: HashMap<String, bool>,
     /// What may be recorded. Reading hides calls by it, too.
     pub policy: Policy,
 }
@@ -157,11 +159,21 @@ impl Recorder {
         if let EventKind::Title(title) = &event.kind {
             self.titles.insert(pending.thread.clone(), title.clone());
         }
+        let switch = self.switch(&pending.thread, event);
         let thread = store.open(&pending.thread, Map::new(), now);
         if is_recorded(thread, pending, event) {
             return;
         }
         thread.begin_batch();
+        if let Some(words) = switch {
+            let payload =
+                Payload { metadata: metadata(event), ..Payload::new(Type::StateUpdate, words.into()) };
+            let details = Details { line: Some(line_time(event)), ..Details::default() };
+            let time = time_in(thread, event.time, now);
+            thread.change(|thread| {
+                thread.observe(payload, details, time);
+            });
+        }
         if is_superseded(thread, event) {
             return;
         }
@@ -224,6 +236,21 @@ impl Recorder {
             outcome = outcome.filter(|_| !changes.is_empty()).map(|outcome| Outcome { changes, ..outcome });
         }
         ThreadUpdate { thread: key, outcome, changed }
+    }
+
+    /// A sentence if the list of a thread now comes from another tool.
+    fn switch(&mut self, key: &str, event: &Event) -> Option<&'static str> {
+        let is_own = match &event.kind {
+            EventKind::List(_) => true,
+            EventKind::EmacsCall { list: Some(_), .. } => false,
+            _ => return None,
+        };
+        let before = self.has_own_lists.insert(key.to_owned(), is_own)?;
+        (before != is_own).then_some(if is_own {
+            "The plan now comes from the agent's own tasks, which it used after todo_write."
+        } else {
+            "The plan now comes from todo_write, which the agent used after its own tasks."
+        })
     }
 
     /// Begins a batch of a thread.

@@ -17,15 +17,15 @@ use crate::file;
 use crate::journal::store::Store;
 use crate::text::path::has_method;
 
-/// The files that are reviewed: their changes, or what these come to.
-#[derive(Default, Serialize)]
-pub struct Review<File> {
+/// The files that are reviewed.
+#[derive(Default)]
+pub struct Review {
     /// The number of the observation with the newest change of the thread.
     pub newest: u64,
     /// The number of files beyond the limit.
     pub more: usize,
     /// The files, in the order of the first change.
-    pub files: Vec<File>,
+    pub files: Vec<Changes>,
 }
 
 /// The changes of a file that are reviewed.
@@ -55,7 +55,7 @@ pub struct Compared {
     pub items: BTreeSet<String>,
 }
 
-impl Review<Changes> {
+impl Review {
     /// The new changes of a thread in a scope, or all changes there, of at most `limit` files.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl Review<Changes> {
         scope: Scope<'_>,
         all: bool,
         limit: usize,
-    ) -> Result<Review<Changes>, Error> {
+    ) -> Result<Review, Error> {
         let Some(thread) = store.get(key)? else { return Ok(Review::default()) };
         let (marks, project) = (&thread.review, thread.project());
         let mut files: Vec<Changes> = Vec::new();

@@ -41,7 +41,7 @@ use activity::{Activity, AgentActivity, Ending};
 use clock::{Clock, Times};
 pub use edit::Edit;
 use knows::{Agent, Knows, mark_told};
-use record::{COUNTER_LIMIT, Changes, Record, RevisionRecord};
+use record::{COUNTER_LIMIT, Changes, PositionRecord, Record, RevisionRecord};
 pub use recorded::Call;
 use recorded::Recorded;
 use revision::{Removals, Revisions};
@@ -113,6 +113,8 @@ pub struct Thread {
     session: Session,
     /// The turns, and which observations belong to them.
     pub(crate) turns: Turns,
+    /// Whether its journal is so long that contents are abridged.
+    is_abridged: bool,
     #[serde(skip)]
     streaming: Streaming,
     recorded: Recorded,
@@ -121,6 +123,9 @@ pub struct Thread {
     /// The records made since they were last taken, if the owner wants them.
     #[serde(skip)]
     made: Option<Vec<Record>>,
+    /// The length of the journal in bytes, as the owner says.
+    #[serde(skip)]
+    journal_bytes: u64,
     /// What was wrong with the agent's last list, if that was refused.
     pub(crate) refused: Option<String>,
 }
@@ -157,6 +162,11 @@ impl Thread {
     /// Forgets the revisions that only undo and history need, and that the journal has.
     pub(crate) fn forget_old(&mut self) {
         self.revisions.forget_old();
+    }
+
+    /// How far transcripts are recorded.
+    pub(crate) fn positions(&self) -> &[PositionRecord] {
+        self.recorded.positions()
     }
 
     /// The first line of the first prompt that has one.

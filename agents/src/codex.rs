@@ -34,6 +34,9 @@ use todo_write::list::report::REFUSED;
 use todo_write::text::excerpt;
 use todo_write::wire::event::{Agent, Effect, Event, EventKind, PlanResult, Source, lenient};
 
+/// Reported once in a session whose plan cannot be read.
+const UNREAD: &str = "A script sets the plan; plans in scripts are not read.";
+
 /// In the output of a call that the user interrupted.
 const ABORTED: &str = "aborted by user";
 
@@ -70,6 +73,8 @@ pub(crate) struct CodexReader {
     error: Option<String>,
     /// Whether the last call of this turn was denied.
     is_denied: bool,
+    /// Whether [`UNREAD`] was recorded.
+    is_unread: bool,
     /// Whether the lines are the session's own: a fork repeats its parent's first.
     is_own: bool,
     /// The subagent whose lines they are, and those that were sent out.
@@ -443,6 +448,10 @@ impl CodexReader {
         };
         if name == SPAWN {
             self.note_spawn(id, &parsed);
+        }
+        if name == "exec" && script.contains("update_plan(") && !std::mem::replace(&mut self.is_unread, true)
+        {
+            self.emit(line, EventKind::Unread(UNREAD.into()));
         }
         let text = Raw::Text(if script.is_empty() { arguments } else { script }.into());
         let (whole, input) = match &parsed {

@@ -8,8 +8,8 @@ use crate::events::Millis;
 use crate::events::observation::Observation;
 use crate::events::payload::{Metadata, Type};
 
-/// The number of comments of a thread from which on those that the agent was told of are forgotten.
-const MOST: usize = 1_000;
+/// The largest number of comments of a thread that are known.
+pub(crate) const MOST: usize = 1_000;
 
 /// What the user says, perhaps of lines of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,9 +66,10 @@ impl Comments {
             return;
         }
         if let Some(comment) = &payload.metadata.comment {
-            if self.0.len() >= MOST {
-                let told = self.0.iter().position(|kept| kept.telling != Telling::Untold);
-                told.map(|told| self.0.remove(told));
+            if self.0.len() == MOST {
+                // Only a damaged journal has too many that are not told.
+                let told = self.0.iter().position(|kept| kept.telling != Telling::Untold).unwrap_or(0);
+                self.0.remove(told);
             }
             let (comment, telling) = (comment.clone(), Telling::Untold);
             self.0.push_back(KeptComment { number: *number, timestamp: *timestamp, comment, telling });
@@ -78,6 +79,11 @@ impl Comments {
             let is_meant = |kept: &&mut KeptComment| numbers.iter().flatten().any(|one| *one == kept.number);
             self.0.iter_mut().filter(is_meant).for_each(|kept| kept.telling = telling);
         }
+    }
+
+    /// Whether a further one would be lost, or another one, since the agent was told of none.
+    pub(crate) fn are_full(&self) -> bool {
+        self.0.len() == MOST && self.0.iter().all(|kept| kept.telling == Telling::Untold)
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &KeptComment> {

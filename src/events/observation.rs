@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::events::Millis;
 pub use crate::events::payload::{Derived, Metadata, Payload, Type};
@@ -52,7 +53,7 @@ pub struct Details {
 
 /// One recorded event of a thread, serialized as in the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", from = "Line")]
 pub struct Observation {
     /// The number, from 1 in each thread. A journal may lack some: those of revisions follow from these.
     pub number: u64,
@@ -71,6 +72,28 @@ pub struct Observation {
     /// The id of an item; by default the one in progress during execution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
+}
+
+/// An observation as it is read.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Line {
+    number: u64,
+    r#type: Type,
+    content: Value,
+    timestamp: Millis,
+    title: String,
+    trace_id: Option<String>,
+    parent_id: Option<String>,
+    metadata: Map<String, Value>,
+}
+
+impl From<Line> for Observation {
+    fn from(line: Line) -> Observation {
+        let Line { number, timestamp, title, trace_id, parent_id, .. } = line;
+        let payload = Payload::read(line.r#type, line.content, line.metadata);
+        Observation { number, payload, timestamp, title, trace_id, parent_id }
+    }
 }
 
 impl Observation {

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::payload::{Metadata, Payload, Type};
-use crate::named::{symbol, wire_names};
+use crate::named::wire_names;
 use crate::text::excerpt;
 
 /// The longest text of a goal and of a reason, in bytes.
@@ -36,7 +36,6 @@ pub struct Goal {
     /// The goal, in the user's words.
     pub text: String,
     /// What became of it.
-    #[serde(serialize_with = "symbol")]
     pub state: GoalState,
     /// Why it is not met, why it is, or why it was given up.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -175,8 +175,7 @@ impl Turns {
             None => {
                 match observation.kind() {
                     Type::Intent => self.add_prompt(observation, in_progress),
-                    // They are no part of the agent's work on a prompt.
-                    Type::Title | Type::StateUpdate => {}
+                    kind if is_aside(kind) => {}
                     _ => self.go_on(observation.number, observation.timestamp),
                 }
                 self.turns.len().saturating_sub(1)
@@ -286,6 +285,11 @@ impl Turns {
             turn.ended = turn.ended.max(time);
         }
     }
+}
+
+/// Whether observations of this type are no part of the agent's work on a prompt.
+fn is_aside(kind: Type) -> bool {
+    matches!(kind, Type::Title | Type::StateUpdate)
 }
 
 #[cfg(test)]

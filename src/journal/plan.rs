@@ -250,6 +250,7 @@ impl Plan {
         }
         self.thread.keep_records();
         self.adopt();
+        self.thread.set_journal_bytes(self.journal.as_ref().map_or(0, Journal::size));
         lock
     }
 

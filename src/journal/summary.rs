@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::folder::{self, for_appending};
 use crate::events::Millis;
 use crate::thread::Thread;
+use crate::thread::record::PositionRecord;
 use crate::thread::summary::Summary;
 
 /// A plan that has a journal.
@@ -26,6 +27,9 @@ pub struct KeptPlan {
     /// The number of files with changes that were not reviewed.
     #[serde(default)]
     pub new: usize,
+    /// How far transcripts are recorded.
+    #[serde(default)]
+    pub positions: Vec<PositionRecord>,
     /// The number of the newest segment, and the length of what was read of it.
     place: (u64, u64),
 }
@@ -43,6 +47,7 @@ impl KeptPlan {
             modified: thread.last_time(),
             summary: Summary::of(thread),
             new: thread.review.unseen().files.len(),
+            positions: thread.positions().to_vec(),
             place,
         }
     }

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use emacs::{Env, Result};
 
+use super::door::ShownEvent;
 use super::function::{Object, lisp};
 use super::news::{News, Update, UpdateOutcome};
 use super::read::Key;
-use super::ser;
+use super::ser::{self, Sparse};
 use super::sessions::Followup;
 use super::shown::ShownSummary;
 use super::{Module, guarded, now, with_module};
@@ -20,7 +21,6 @@ use crate::error::Error;
 use crate::events::millis_of;
 use crate::file::Slice;
 use crate::journal::store::Changed;
-use crate::pid;
 use crate::recorder::Recorder;
 use crate::recorder::apply::Applier;
 use crate::thread::summary::Summary;
@@ -167,13 +167,6 @@ lisp! { env =>
         session
     }
 
-    /// Return whom agents' programs reach, or nil if the socket is closed or about to be opened.
-    ///
-    /// It is "open" for this Emacs, (client PROCESS) for another one, whose process id may be nil, or (failed REASON).
-    fn door_state() -> Option<DoorState> {
-        with_module(|module| module.followed.door.clone())
-    }
-
     /// Stop following the session of number SESSION.
     ///
     /// MOVED non-nil means that it is followed on in another file.  The value is like the `:changes' of
@@ -197,8 +190,8 @@ lisp! { env =>
 
     /// Read and apply what the program sent, for at most 8 ms; return the news.  It rings again for the rest.
     ///
-    /// The value is a list, oldest first.  One of the news is a message of doc/protocol.md, a list of its name and
-    /// its fields, or one of these:
+    /// The value is a list, oldest first.  What happened at a socket is a plist, see below.  Else, one of the news
+    /// is a message of doc/protocol.md, a list of its name and its fields, or one of these:
     /// - (read :session :thread :grew :skipped :updates :warnings): the transcript of that session was read up to its
     ///   end.  `:thread' is the key of its thread or nil; `:grew' when its file grew, in seconds; `:skipped' the
     ///   number of bytes skipped because a line or a file was too long; `:updates' a list of plists `:thread
@@ -209,11 +202,18 @@ lisp! { env =>
     /// - (changed CHANGES): what became of agents, a list of plists as from `todo-write-dyn--set-activity'.
     /// A root "" is broken if a message was lost.
     ///
-    /// At a socket, a program said something (message CONNECTION FIELDS), its connection is (closed CONNECTION),
-    /// a program of another version is "outdated" and must be set up again, or (state STATE) changed by itself.
-    /// FIELDS is a plist, of which `:arguments' is JSON text, and `:pidDomain' is nil unless it is that of another
-    /// container.  Connections are numbered on each machine.  Each call must be answered by a command `answer',
-    /// unless it is cancelled or its connection closes.
+    /// `:type' is one of
+    /// - `hello', `call', `cancel', `activity' and `bye': the program of `:connection', a number, said that.
+    ///   The other keys are the fields of doc/protocol.md.  `:arguments' is JSON text, `:roles' a list of
+    ///   strings, everything else a string, a number or t.  In place of `:pidDomain', `:elsewhere' is t if the
+    ///   process id is that of another container.
+    /// - `closed': that connection has closed.
+    /// - `outdated': a program is of another version, and must be set up again.
+    /// - `state': it changed by itself; `:state', `:process' and `:text' are as for `todo-write-dyn--door-state'.
+    ///
+    /// `:machine' is the name of the machine where it happened, absent for this one; connections are numbered on
+    /// each machine.  Each call must be answered by a command `answer', unless it is cancelled or its
+    /// connection closes.
     fn feed() -> Object<'_> {
         let slice = Slice::of(FEED);
         let mut news = Vec::new();
@@ -308,23 +308,17 @@ impl Module {
 
     /// Passes on what happened at a socket, unless it is a call whose agent has an error already: its program goes
     /// on after any answer.
-    fn pass_on(&mut self, machine: Option<String>, mut event: DoorEvent, fed: &mut Fed) {
-        match &mut event {
+    fn pass_on(&mut self, machine: Option<String>, event: DoorEvent, fed: &mut Fed) {
+        match &event {
             DoorEvent::Message(id, Said::Call(call)) if call.until.is_some_and(|until| until < now()) => {
                 let answer = Answer { call: call.call, ..Answer::default() };
                 self.tell(&at(machine, Command::Answer(*id, answer)));
                 return;
             }
-            DoorEvent::Message(_, Said::Hello(hello)) => {
-                hello.pid_domain.take_if(|domain| !pid::is_elsewhere(domain));
-            }
             DoorEvent::State(state) if machine.is_none() => self.followed.door = Some(state.clone()),
             _ => {}
         }
-        fed.news.push(News::Message(match machine {
-            Some(machine) => Message::DoorThere(machine, event),
-            None => Message::Door(event),
-        }));
+        fed.news.push(News::Door(Sparse(ShownEvent::of(machine, event))));
     }
 
     /// Stops following a session whose news are lost by a defect, if they are one's; returns what is told of it.

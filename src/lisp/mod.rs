@@ -13,6 +13,7 @@
 mod agents;
 mod de;
 mod diffs;
+mod door;
 #[cfg(feature = "panic-injection")]
 mod faults;
 mod feed;
@@ -22,6 +23,7 @@ mod items;
 mod names;
 mod news;
 mod observations;
+mod pid;
 mod programs;
 mod read;
 mod requests;
@@ -40,7 +42,7 @@ use std::collections::HashMap;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Mutex, TryLockError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::SystemTime;
 
 use emacs::{Env, Result};
@@ -56,6 +58,7 @@ use crate::journal::Durability;
 use crate::journal::plan::Plan;
 use crate::journal::store::{Storage, Store};
 use crate::list::input::{Options, SeveralInProgress};
+use crate::thread::{State, Thread};
 use crate::wire::program::Command;
 use function::lisp;
 
@@ -78,9 +81,11 @@ fn init(env: &Env) -> Result<()> {
         define,
         agents::define,
         diffs::define,
+        door::define,
         feed::define,
         files::define,
         observations::define,
+        pid::define,
         programs::define,
         requests::define,
         review::define,
@@ -144,28 +149,38 @@ impl Module {
     fn open(&mut self, key: &str) -> &mut Plan {
         self.store.open(key, Map::new(), now())
     }
+
+    /// The state of a thread, which is empty if the thread does not exist.
+    fn state(&mut self, key: &str) -> Result<State> {
+        Ok(self.store.get(key)?.map_or(State::Empty, Thread::state))
+    }
 }
 
 static MODULE: Lazy<Mutex<Module>> = Lazy::new(Mutex::default);
 
 /// Runs `work` on the state of the module. `work` must not call Lisp.
-///
-/// # Panics
-/// Within another call. The panic becomes a Lisp error.
 fn with_module<T>(work: impl FnOnce(&mut Module) -> T) -> T {
-    let mut module = match MODULE.try_lock() {
-        Ok(module) => module,
-        Err(TryLockError::Poisoned(poisoned)) => {
-            MODULE.clear_poison();
-            let mut module = poisoned.into_inner();
-            module.recover();
-            module
-        }
-        // To wait would hang Emacs, since the other call is below this one on the stack.
-        Err(TryLockError::WouldBlock) => panic!("a call within another one"),
-    };
+    let mut module = enter(&MODULE);
+    if MODULE.is_poisoned() {
+        MODULE.clear_poison();
+        module.recover();
+    }
     may_panic_here();
     work(&mut module)
+}
+
+/// Locks what one call at a time may use. Waiting for another call would hang Emacs, since that one is
+/// below this one on the stack.
+///
+/// # Panics
+/// If another call has not left. The panic becomes a Lisp error.
+fn enter<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    match mutex.try_lock() {
+        Ok(guard) => guard,
+        // A panic at worst leaves lines unread; see also `with_module`.
+        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        Err(TryLockError::WouldBlock) => panic!("a call within another one"),
+    }
 }
 
 #[cfg(test)]
@@ -211,7 +226,7 @@ fn guarded<T>(env: &Env, work: impl FnOnce() -> Result<T>) -> Result<T> {
 fn error_symbol(error: &Error) -> &'static str {
     match error {
         Error::Journal { .. } => "todo-write-journal-error",
-        Error::NothingToUndo { .. } | Error::Door(_) => "todo-write-error",
+        Error::NothingToUndo { .. } | Error::TooManyComments { .. } | Error::Door(_) => "todo-write-error",
         Error::Argument(_) | Error::NoItem { .. } | Error::NoRevision { .. } | Error::DuplicateId { .. } => {
             "todo-write-input-error"
         }
@@ -271,6 +286,7 @@ impl From<UserOptions> for Settings {
             policy: Policy {
                 numbers_only: !options.todo_write_record_patches,
                 excluded: options.todo_write_record_excluded,
+                ..Policy::default()
             },
         }
     }

@@ -2,6 +2,8 @@
 
 use serde::{Serialize, Serializer};
 
+use super::door::ShownEvent;
+use super::ser::Sparse;
 use super::shown::{self, ShownSummary};
 use crate::journal::store::Changed;
 use crate::thread::Outcome;
@@ -22,6 +24,8 @@ pub(super) enum News {
     Progress(SessionId, Option<String>, Option<u64>),
     Processes(Vec<Process>),
     Changed(Vec<Changed>),
+    #[serde(untagged)]
+    Door(Sparse<ShownEvent>),
     #[serde(untagged)]
     Message(Message),
 }

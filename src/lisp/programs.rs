@@ -1,8 +1,6 @@
-//! Lisp functions of the programs whose agents are known, and of their processes.
+//! Lisp functions of the programs whose agents are known.
 
 use super::function::lisp;
-use super::ser::Symbol;
-use crate::pid::{self, ProcessState};
 use crate::program::{Identity, Planless, Program};
 
 lisp! { env =>
@@ -21,15 +19,6 @@ lisp! { env =>
     /// `:place', what switches its own plan tool on and where that belongs, or nil.
     fn planless(agent: String, models: Vec<String>) -> Option<Planless> {
         Planless::of(&agent, &models)
-    }
-
-    /// Return the state of the process ID: `alive', `suspended', `dead', or nil if it exists and this system
-    /// does not tell more.  Any number can be asked for.  START, a string, is field 22 of the process's stat;
-    /// another process is `dead'.  Without START, any process of that number counts.
-    fn process_state(id: u64, start: Option<String>) -> Option<Symbol<ProcessState>> {
-        // No process has a number that is too large.
-        let state = u32::try_from(id).map_or(ProcessState::Dead, |id| pid::state(id, start.as_deref()));
-        Some(state).filter(|state| *state != ProcessState::Unknown).map(Symbol)
     }
 
     /// Return whose the thread with KEY is, as that says, a plist.

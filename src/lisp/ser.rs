@@ -5,7 +5,6 @@
 //! - A sequence is a list. A tuple, and so an array, is `(A B . C)`.
 //! - A name of an enum is a string. A variant with fields is a list of its name, a symbol, and the fields; those
 //!   with names are a plist.
-//! - JSON as it came is its text.
 //! - A map, and all in it, is JSON as Emacs' own parser returns it: false is `:false`, null is `:null`, and a
 //!   sequence is a vector.
 //!
@@ -91,12 +90,7 @@ enum Mark {
     None,
     Symbol,
     Vector,
-    /// JSON text; see [`RAW`].
-    Raw,
 }
-
-/// The name by which `serde_json` serializes JSON as it came, and the name of the one field, its text.
-const RAW: &str = "$serde_json::private::RawValue";
 
 /// The serializer of one value.
 #[derive(Clone, Copy)]
@@ -201,7 +195,6 @@ impl<'e> ser::Serializer for ToLisp<'e> {
         let to = match name {
             "Sparse" => ToLisp { style: Style::Sparse, ..self },
             "Json" => ToLisp { style: Style::Json, ..self },
-            "Symbol" if self.is_json() => self,
             "Symbol" => ToLisp { mark: Mark::Symbol, ..self },
             "Vector" => ToLisp { mark: Mark::Vector, ..self },
             _ => self,
@@ -250,9 +243,8 @@ impl<'e> ser::Serializer for ToLisp<'e> {
         Ok(Fields { serializer, values: Vec::with_capacity(2 * length.unwrap_or(8)) })
     }
 
-    fn serialize_struct(self, name: &'static str, length: usize) -> std::result::Result<Fields<'e>, Failed> {
-        let mark = if name == RAW { Mark::Raw } else { Mark::None };
-        Ok(Fields { serializer: ToLisp { mark, ..self }, values: Vec::with_capacity(2 * length) })
+    fn serialize_struct(self, _: &'static str, length: usize) -> std::result::Result<Fields<'e>, Failed> {
+        Ok(Fields { serializer: self.of_parts(), values: Vec::with_capacity(2 * length) })
     }
 
     fn serialize_struct_variant(
@@ -343,9 +335,6 @@ impl<'e> Fields<'e> {
     }
 
     fn finish(self) -> Lisp<'e> {
-        if let (Mark::Raw, [_, text]) = (self.serializer.mark, &self.values[..]) {
-            return Ok(*text);
-        }
         Ok(self.serializer.env.call(list, &self.values)?)
     }
 }

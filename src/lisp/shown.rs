@@ -19,9 +19,11 @@ use crate::error::Problem;
 use crate::events::Millis;
 use crate::events::observation::{Observation, Type};
 use crate::events::payload::{Derived, Metadata};
+use crate::events::session::{Goal, GoalState};
 use crate::list::change::{Change, ChangeKind, FieldNames};
 use crate::list::item::{Item, Status};
 use crate::list::untyped::UntypedItem;
+use crate::thread::activity::Ending;
 use crate::thread::clock::Times;
 use crate::thread::revision::{Revision, Stamp};
 use crate::thread::summary::Summary;
@@ -72,7 +74,7 @@ pub(super) fn outcome<'o>(
         notices: outcome.notices.as_slice().into(),
         errors: outcome.errors.as_slice().into(),
         forced: outcome.forced.as_slice().into(),
-        state: Symbol(summary.rest.state),
+        state: summary.state,
         resumed: outcome.resumed,
         told: outcome.told,
         mended: outcome.mended,
@@ -84,23 +86,71 @@ pub(super) fn outcome<'o>(
 /// A summary of a thread as Lisp has it.
 #[derive(Serialize)]
 pub(super) struct ShownSummary {
+    revision: u64,
+    completed: usize,
+    yours: usize,
     count: String,
-    current: Option<ShownItem>,
+    #[serde(serialize_with = "as_item")]
+    current: Option<Arc<Item>>,
+    pub(super) state: Symbol<State>,
+    total: usize,
+    title: Option<String>,
+    reason: Option<String>,
     unsaved: bool,
-    #[serde(flatten)]
-    rest: Summary,
+    ending: Symbol<Option<Ending>>,
+    refused: Option<String>,
+    goal: Option<ShownGoal>,
+    context: Option<u64>,
+    #[serde(rename = "contextTokens")]
+    context_tokens: Option<u64>,
+    cost: Option<String>,
+}
+
+fn as_item<S: Serializer>(item: &Option<Arc<Item>>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    item.as_ref().map(ShownItem::from).serialize(serializer)
+}
+
+/// The user's goal.
+#[derive(Serialize)]
+struct ShownGoal {
+    text: String,
+    state: Symbol<GoalState>,
+    reason: Option<String>,
+    tries: u64,
+}
+
+impl From<&Goal> for ShownGoal {
+    fn from(goal: &Goal) -> ShownGoal {
+        let Goal { text, state, reason, tries } = goal.clone();
+        ShownGoal { text, state: Symbol(state), reason, tries }
+    }
 }
 
 impl ShownSummary {
-    pub(super) fn of(mut summary: Summary, is_unsaved: bool) -> ShownSummary {
-        let mut count = format!("{}/{}", summary.completed, summary.total);
-        if summary.yours > 0 {
-            count += &format!(" + {} yours", summary.yours);
+    pub(super) fn of(summary: Summary, is_unsaved: bool) -> ShownSummary {
+        let Summary { completed, total, yours, .. } = summary;
+        let count = match yours {
+            0 => format!("{completed}/{total}"),
+            yours => format!("{completed}/{total} + {yours} yours"),
+        };
+        ShownSummary {
+            revision: summary.revision,
+            completed,
+            yours,
+            count,
+            current: summary.current,
+            state: Symbol(summary.state),
+            total,
+            title: summary.title,
+            reason: summary.reason,
+            unsaved: is_unsaved,
+            ending: Symbol(summary.ending),
+            refused: summary.refused,
+            goal: summary.goal.as_ref().map(ShownGoal::from),
+            context: summary.context,
+            context_tokens: summary.context_tokens,
+            cost: summary.cost,
         }
-        // Lists of plans name a plan without a title by it.
-        summary.prompt = None;
-        let current = summary.current.take().map(|item| ShownItem::from(&item));
-        ShownSummary { count, current, unsaved: is_unsaved, rest: summary }
     }
 }
 

@@ -29,6 +29,9 @@ emacs::use_symbols! {
     emacs_lives => "todo-write--emacs-lives-p"
 }
 
+const UNSEEN: &str = "unseen";
+const REFUSED: &str = "refused";
+
 /// Finds out whether the Emacs lives that wrote a thread which was read just now.
 ///
 /// # Errors
@@ -238,7 +241,7 @@ lisp! { env =>
             if let Some(thread) = module.store.get_mut(&thread) {
                 thread.change(|thread| thread.set_paused(reason, now()));
             }
-            let after = module.store.get(&thread)?.map_or(State::Empty, Thread::state);
+            let after = module.state(&thread)?;
             let (changed, warnings) = (had_failed || before != after, module.store.take_warnings());
             Ok::<_, emacs::Error>(Paused { state: Symbol(after), changed, warnings })
         })?
@@ -314,8 +317,8 @@ lisp! { env =>
         with_module(|module| {
             if let Some(plan) = module.store.get_mut(&thread) {
                 plan.change(|thread| {
-                    thread.describe("unseen", unseen, now());
-                    thread.describe("refused", refused, now());
+                    thread.describe(UNSEEN, unseen, now());
+                    thread.describe(REFUSED, refused, now());
                 });
             }
         })

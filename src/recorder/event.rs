@@ -49,6 +49,7 @@ impl Recorder {
                 let outcome = thread.write(plan.clone(), options, time);
                 return Some(outcome).filter(|outcome| !outcome.changes.is_empty());
             }
+            EventKind::Unread(reason) => Payload::new(Type::Error, reason.as_ref().into()),
             EventKind::List(Err(problems)) | EventKind::EmacsCall { list: Some(Err(problems)), .. } => {
                 Payload::new(Type::Error, report::refused(problems).into())
             }
@@ -158,12 +159,12 @@ pub(super) fn is_recent(time: Millis, now: Millis) -> bool {
 }
 
 /// The metadata of all that an event tells.
-fn metadata(event: &Event) -> Metadata {
+pub(super) fn metadata(event: &Event) -> Metadata {
     let uuid = Some(event.uuid.clone()).filter(|uuid| !uuid.is_empty());
     Metadata { uuid, timestamp: event.time, ..Metadata::default() }
 }
 
 /// The time of the line of an event. One without a time is later than all known ones.
-fn line_time(event: &Event) -> Millis {
+pub(super) fn line_time(event: &Event) -> Millis {
     event.time.unwrap_or(Millis::MAX)
 }

@@ -65,6 +65,11 @@ impl Thread {
         self.made.take().unwrap_or_default()
     }
 
+    /// Sets the length of the journal in bytes. Contents are abridged if that is full.
+    pub(crate) fn set_journal_bytes(&mut self, bytes: u64) {
+        self.journal_bytes = bytes;
+    }
+
     /// Pauses a thread that was active when the process that recorded it ended, at `last`, its last time.
     /// The host has not reported an activity since.
     pub(crate) fn end_process(&mut self, last: Millis) {
@@ -203,6 +208,7 @@ mod tests {
         note(&mut thread, Type::ToolCall, json!({"callId": "c", "items": ["t2"], "hidden": true}), 40);
         note(&mut thread, Type::StateUpdate, json!({"comment": {"text": "Why?"}}), 40);
         note(&mut thread, Type::StateUpdate, json!({"cost": {"amount": 0.5, "currency": "EUR"}}), 40);
+        note(&mut thread, Type::StateUpdate, json!({"abridged": true}), 40);
         thread.apply(&Record::Position(PositionRecord {
             session: "s".into(),
             offset: 9,

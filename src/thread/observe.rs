@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{Moment, Thread};
+use crate::events::Millis;
 use crate::events::observation::{Derived, Details, Filter, Metadata, Observation, Payload, Phase, Type};
 use crate::events::payload::{PlanUpdate, StatusChange};
 use crate::events::policy::{Hidden, Policy};
-use crate::events::{Millis, push_bounded};
 use crate::list::change::{Change, ChangeKind};
 use crate::list::item::{Item, List, Status};
 use crate::thread::record::Record;
@@ -38,7 +38,20 @@ impl Thread {
         });
         let hidden = name.map(|name| Hidden { name: name.map(str::to_owned), keeps_input: true });
         policy.hide(self.project(), hidden, &mut payload);
+        if self.journal_bytes > policy.most_bytes {
+            self.note_abridged(now);
+            payload.abridge();
+        }
         self.observe(payload, details, now)
+    }
+
+    /// Records once that the journal is full and contents are abridged from now on.
+    fn note_abridged(&mut self, now: Millis) {
+        if !self.is_abridged {
+            let text = "This plan's journal is full: patches are no longer recorded, and texts only in part";
+            let abridged = Metadata { abridged: Some(true), ..Metadata::default() };
+            self.observe(Payload::update(abridged, text), Details::default(), now);
+        }
     }
 
     /// Records why the agent's last list was refused, or that the next one was accepted.
@@ -56,9 +69,10 @@ impl Thread {
         let Payload { kind, metadata, .. } = &observation.payload;
         if *kind == Type::StateUpdate {
             metadata.refused_list.iter().for_each(|reason| self.refused.clone_from(reason));
+            self.is_abridged |= metadata.abridged.is_some();
         }
         self.session.note(&observation.payload);
-        let in_progress = if *kind == Type::Intent { in_progress(self.list()) } else { Vec::new() };
+        let in_progress = if *kind == Type::Intent { self.in_progress() } else { Vec::new() };
         let turn = self.turns.add(&observation, in_progress);
         self.work.add(&observation, turn);
         self.work.forget_turns();
@@ -66,7 +80,8 @@ impl Thread {
         self.comments.note(&observation);
         if let (Type::ToolCall, Some(items), Some(call)) = (kind, &metadata.items, &metadata.call_id) {
             let moment = Moment { items: items.clone(), number: observation.number };
-            push_bounded(&mut self.moments, MOST_MOMENTS, (call.clone(), moment));
+            self.moments.push_back((call.clone(), moment));
+            self.moments.drain(..self.moments.len().saturating_sub(MOST_MOMENTS));
         }
         self.observations.push(observation);
     }
@@ -79,6 +94,11 @@ impl Thread {
     /// Marks all observations as delivered, and returns those that were not, oldest first.
     pub fn take_observations(&mut self) -> Vec<Arc<Observation>> {
         self.observations.take_new()
+    }
+
+    /// The ids of the items in progress.
+    pub fn in_progress(&self) -> Vec<String> {
+        in_progress(self.list())
     }
 
     /// The ids of the items in progress at a line of that time.
@@ -328,7 +348,7 @@ mod tests {
         let mut thread = Thread::new("a thread", Map::new(), 10);
         thread.keep_records();
         (0..20).for_each(|turn| work_on(&mut thread, turn));
-        let item = in_progress(thread.list()).remove(0);
+        let item = thread.in_progress().remove(0);
         (20..22).for_each(|turn| work_on(&mut thread, turn));
         let parts = [Part::Whole, Part::Outside, Part::Item(&item)];
         let of_turn = |sums: &WorkSums| parts.map(|part| sums.in_turn(20, part).cloned());
@@ -350,5 +370,32 @@ mod tests {
         let sums = WorkSums::of(&recorded(thread.turns.numbers(19, 21)), &thread.turns);
         assert_eq!((of_turn(&sums), thread.work.figures(20)), (before.0, before.1));
         assert_eq!(WorkSums::of(&recorded(0..u64::MAX), &thread.turns).get(parts[2]).cloned(), before.2);
+    }
+
+    #[test]
+    fn that_a_journal_is_full_is_recorded_once_also_if_it_is_read_again() {
+        let policy = Policy { most_bytes: 100, ..Policy::default() };
+        let say = |thread: &mut Thread| {
+            thread.set_journal_bytes(101);
+            thread.observe_allowed(
+                &policy,
+                Payload::new(Type::Message, "a message".into()),
+                Details::default(),
+                1,
+            );
+        };
+        let kinds = |thread: &Thread| -> Vec<Type> {
+            thread.observed(&Filter::default()).iter().map(|one| one.kind()).collect()
+        };
+        let mut thread = Thread::new("a thread", Map::new(), 10);
+        thread.keep_records();
+        say(&mut thread);
+        say(&mut thread);
+        let expected = [Type::StateUpdate, Type::Message, Type::Message, Type::Message];
+        assert_eq!(kinds(&thread), expected[..3]);
+        let mut again = Thread::new("a thread", Map::new(), 10);
+        thread.take_records().iter().for_each(|record| again.apply(record));
+        say(&mut again);
+        assert_eq!(kinds(&again), expected);
     }
 }

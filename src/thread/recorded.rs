@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::record::{CallRecord, PositionRecord, Record};
 use super::{Outcome, Thread};
-use crate::events::{Millis, push_bounded};
+use crate::events::Millis;
 use crate::list::item::List;
 use crate::text::excerpt;
 
@@ -71,12 +71,19 @@ impl Recorded {
 
     pub(super) fn note_call(&mut self, call: &CallRecord) {
         if !call.id.is_empty() && !self.calls.contains(&call.id) {
-            push_bounded(&mut self.calls, MANY_CALLS, call.id.clone());
+            if self.calls.len() == MANY_CALLS {
+                self.calls.pop_front();
+            }
+            self.calls.push_back(call.id.clone());
         }
         self.last_call = self.last_call.max(call.agent_time.unwrap_or(call.timestamp));
         if call.answer.is_some() {
             self.answer.clone_from(&call.answer);
         }
+    }
+
+    pub(super) fn positions(&self) -> &[PositionRecord] {
+        &self.positions
     }
 }
 

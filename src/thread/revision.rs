@@ -40,7 +40,7 @@ pub struct Stamp {
     pub author: Author,
     /// The name that the host gave itself, such as `claude` or `mcp`; none if it gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
+    pub source: Option<Arc<str>>,
     /// What made it.
     pub operation: Operation,
     /// The number of the revision whose list an undo restored; none for anything else.
@@ -191,12 +191,22 @@ impl Revisions {
         self.log.iter()
     }
 
+    /// One revision.
+    pub fn get(&self, number: u64) -> Option<&Revision> {
+        let place = self.log.binary_search_by_key(&number, |revision| revision.number).ok()?;
+        Some(&self.log[place])
+    }
+
     /// Adds a revision with a higher number, whose `changes` lead from the current list to `list`.
     ///
     /// A full list is stored when the changes since the last one outnumber its items. That bounds both
     /// the memory and the time to rebuild any list by the number of changes.
-    pub fn push(&mut self, number: u64, list: List, changes: Changes, stamp: Stamp) {
+    pub fn push(&mut self, number: u64, list: List, changes: Changes, mut stamp: Stamp) {
         self.changes_since_full += changes.len() + 1;
+        // A long history keeps the name of its host once.
+        if let Some(last) = self.log.last().filter(|last| last.stamp.source == stamp.source) {
+            stamp.source.clone_from(&last.stamp.source);
+        }
         let revision = Revision { number, stamp, changes };
         self.note(&revision, &list);
         self.log.push(revision);

@@ -8,7 +8,6 @@ use super::activity::{Ending, PROCESS_ENDED};
 use super::{State, Thread};
 use crate::events::session::{Cost, Goal};
 use crate::list::item::Item;
-use crate::named::symbol;
 
 /// A summary of a thread, without its list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,10 +22,8 @@ pub struct Summary {
     /// The number of the user's items that the agent cannot be told of.
     pub yours: usize,
     /// The first item in progress.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub current: Option<Arc<Item>>,
     /// See [`Thread::state`].
-    #[serde(serialize_with = "symbol")]
     pub state: State,
     /// See [`Thread::title`].
     pub title: Option<String>,
@@ -35,7 +32,6 @@ pub struct Summary {
     /// See [`Thread::pause_reason`].
     pub reason: Option<String>,
     /// See [`Thread::ending`].
-    #[serde(serialize_with = "symbol")]
     pub ending: Option<Ending>,
     /// What was wrong with the agent's last list, if that was refused.
     pub refused: Option<String>,

@@ -47,6 +47,7 @@ impl Thread {
         let resumed = self.state() == State::Paused;
         let untold = self.untold();
         self.resume_for_write(now);
+        let source = source.map(Arc::from);
         let stamp = Stamp { source, agent_time, ..Stamp::new(Author::Agent, Operation::Write, now) };
         let sent = sent.filter(|_| is_unanswered).map(|sent| diff(self.base(), &sent));
         let number = self.revisions.last() + 1;

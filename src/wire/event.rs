@@ -1,5 +1,6 @@
 //! What the lines of a transcript tell: the events that readers make, and the recorder writes to threads.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -191,6 +192,8 @@ pub enum EventKind {
     OfSubagent { subagent: String, call: Option<String>, kind: Box<EventKind> },
     /// The sums of a subagent's work if it has no file.
     SubagentSums { added: u64, removed: u64, edits: u64 },
+    /// Something that cannot be read, with the reason.
+    Unread(Cow<'static, str>),
     /// The whole list, by the agent's own tools.
     List(PlanResult),
     /// A call of `todo_write` over MCP. An Emacs has most likely answered it, perhaps this one.

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use super::event::{Agent, Event};
 use super::socket::{self, Answer, Welcome};
-use crate::events::Millis;
 use crate::events::policy::Policy;
 use crate::list::input::Options;
 use crate::text::path::is_special;
@@ -322,8 +321,9 @@ pub struct Process {
 /// A transcript of a main agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Found {
-    /// When it was modified, in milliseconds since the epoch.
-    pub modified: Millis,
+    /// When it was modified.
+    #[serde(with = "seconds")]
+    pub modified: SystemTime,
     /// Its file.
     pub path: PathBuf,
     /// When a live process of the session began, in milliseconds since the epoch.
@@ -333,8 +333,9 @@ pub struct Found {
 /// A session to choose.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Choice {
-    /// When its file was modified, in milliseconds since the epoch.
-    pub modified: Millis,
+    /// When its file was modified.
+    #[serde(with = "seconds")]
+    pub modified: SystemTime,
     /// Its file.
     pub path: PathBuf,
     /// Whether it is one of the project.
@@ -381,6 +382,23 @@ pub struct Connection {
     pub homes: Option<Vec<(Agent, PathBuf)>>,
     /// What agents' programs there are told of this Emacs; `None` if it takes no calls.
     pub door: Option<Opening>,
+}
+
+/// Times in seconds since the epoch.
+mod seconds {
+    use std::time::{Duration, SystemTime};
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
+        let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        serializer.serialize_f64(since.as_secs_f64())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SystemTime, D::Error> {
+        let since = Duration::try_from_secs_f64(f64::deserialize(deserializer)?).unwrap_or_default();
+        Ok(SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH))
+    }
 }
 
 fn silence() -> Duration {

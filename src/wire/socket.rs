@@ -173,15 +173,9 @@ pub enum Reply {
     /// Answers a call.
     Answer(Answer),
     /// Says why the connection is closed next.
-    Refused {
-        /// A sentence for the agent.
-        text: String,
-    },
-    /// Says that there is something to tell the agent of a session, so that its program may ask what.
-    Tell {
-        /// The id of the session.
-        session: String,
-    },
+    Refused(Refused),
+    /// Says that there is something to tell the agent of a session.
+    Tell(Tell),
     /// A message of a type that this version does not know.
     #[serde(other)]
     Unknown,
@@ -252,6 +246,20 @@ pub enum Behavior {
     Allow,
     #[default]
     Deny,
+}
+
+/// A session whose program may ask what to tell its agent.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Tell {
+    /// Its id.
+    pub session: String,
+}
+
+/// Why a connection is closed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Refused {
+    /// A sentence for the agent.
+    pub text: String,
 }
 
 #[derive(Deserialize)]

@@ -174,19 +174,22 @@ And test it"
     (todo-write-set-activity "claude:s1" 'working)
     (should (equal "The user says: Why?" (todo-write-note-tests--told "PostToolUse")))))
 
-(ert-deftest todo-write-tell-forgets-of-a-thousand-comments-only-what-was-told ()
+(ert-deftest todo-write-tell-refuses-a-comment-that-would-take-the-place-of-an-untold-one ()
   (todo-write-with-store
     (let ((tell (lambda (n) (todo-write-observe "a" "STATE_UPDATE" '(:text "you: Why?")
-                                                :comment (list :text (format "Why %d?" n)))))
-          (texts (lambda () (mapcar (lambda (comment) (plist-get comment :text))
-                                    (todo-write-plan-comments "a")))))
-      (dotimes (n 1001) (funcall tell n))
-      (should (equal '(1001 "Why 0?") (cons (length (funcall texts)) (list (car (funcall texts))))))
-      (todo-write-plan-note-told "a" (list (nth 1 (todo-write-plan-comments "a"))))
-      (funcall tell 1001)
-      (should (equal (list 1001 "Why 0?" "Why 2?" "Why 1001?")
-                     (let ((texts (funcall texts)))
-                       (list (length texts) (car texts) (nth 1 texts) (car (last texts)))))))))
+                                                :comment (list :text (format "Why %d?" n))))))
+      (dotimes (n 1000) (funcall tell n))
+      (should (string-match-p "1000 comments were not told to this agent yet; let it go on"
+                              (error-message-string (should-error (funcall tell 1000)
+                                                                  :type 'todo-write-error))))
+      (let ((comments (todo-write-plan-comments "a")))
+        (should (equal "Why 0?" (plist-get (car comments) :text)))
+        (todo-write-plan-note-told "a" (list (nth 1 comments))))
+      (funcall tell 1000)
+      (let ((comments (todo-write-plan-comments "a")))
+        (should (equal '(1000 "Why 0?" "Why 2?" "Why 1000?")
+                       (cons (length comments)
+                             (mapcar (lambda (n) (plist-get (nth n comments) :text)) '(0 1 999)))))))))
 
 (ert-deftest todo-write-tell-comments-are-copied-if-no-message-reaches-the-agent ()
   (todo-write-note-tests--with

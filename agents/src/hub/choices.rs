@@ -4,13 +4,12 @@ use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
+use std::thread;
 
 use super::around::Common;
 use super::home::{Home, Wanted};
 use crate::bounds::WAIT;
 use crate::describe::describe;
-use crate::threads;
-use todo_write::events::millis_of;
 use todo_write::wire::program::{Choice, Message};
 
 /// Maximum number of sessions of a home that are offered.
@@ -30,7 +29,7 @@ pub(super) fn choose(common: &Arc<Common>, round: u64, homes: Vec<Home>, project
         for home in homes {
             let (common, project, sender) = (Arc::clone(&own), Arc::clone(&project), sender.clone());
             let describe = move || describe_all(&common, &home, &project, &sender);
-            let _ = threads::start("choices", describe);
+            let _ = thread::Builder::new().name("todo-write-choices".into()).spawn(describe);
         }
         drop(sender);
         let mut choices = Vec::new();
@@ -40,7 +39,7 @@ pub(super) fn choose(common: &Arc<Common>, round: u64, homes: Vec<Home>, project
         choices.sort_by_key(|one: &Choice| Reverse(one.modified));
         own.queue.push(Message::Choices(round, choices));
     };
-    if threads::start("choose", work).is_err() {
+    if thread::Builder::new().name("todo-write-choose".into()).spawn(work).is_err() {
         common.queue.push(Message::Choices(round, Vec::new()));
     }
 }
@@ -50,7 +49,6 @@ fn describe_all(common: &Common, home: &Home, project: &[PathBuf], to: &Sender<C
     for (modified, path) in wanted.list(&home.folders().0) {
         if let Some(description) = describe(&path).filter(|one| !one.is_subagent) {
             let is_of_project = is_of_project(common, project, description.folder.as_deref());
-            let modified = millis_of(modified).unwrap_or_default();
             if to.send(Choice { modified, path, is_of_project, description }).is_err() {
                 return;
             }

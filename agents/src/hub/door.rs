@@ -12,7 +12,7 @@ pub(super) mod place;
 use std::sync::Arc;
 
 use crate::bounds::ENTRIES;
-use todo_write::wire::socket::{Answer, Reply, Role};
+use todo_write::wire::socket::{Answer, Reply, Role, Tell};
 
 pub(super) use peers::{Asked, Peers};
 pub(crate) use peers::{CONNECTIONS, QUESTIONS, QUESTIONS_OF_ONE};
@@ -76,7 +76,7 @@ impl Door {
 
     /// Tells the programs that report sessions that there is something to say to the agent of this one.
     pub fn ring(&self, session: &str) {
-        self.0.lock().send(Role::Plan, &Reply::Tell { session: session.to_owned() });
+        self.0.lock().send(Role::Plan, &Reply::Tell(Tell { session: session.to_owned() }));
     }
 }
 

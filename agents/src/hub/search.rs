@@ -9,7 +9,6 @@ use super::home::{Home, Wanted};
 use super::watch::Watches;
 use crate::bounds::ENTRIES;
 use crate::describe::describe;
-use todo_write::events::millis_of;
 use todo_write::file;
 use todo_write::wire::program::{Description, Found, Message};
 
@@ -99,7 +98,6 @@ impl Search {
             match self.is_main(&path) {
                 Some(true) => {
                     let begun = listed.begun.get(&path).copied();
-                    let modified = millis_of(modified).unwrap_or_default();
                     listed.found.push(Found { modified, path, begun });
                 }
                 Some(false) => {}

@@ -294,7 +294,7 @@ impl Connection {
 
     fn receive(&self, end: Instant) -> Result<Reply, Failure> {
         match self.replies.recv_timeout(left(end)?) {
-            Ok(Reply::Refused { text }) => Err(Failure::Refused(text)),
+            Ok(Reply::Refused(refused)) => Err(Failure::Refused(refused.text)),
             Ok(reply) => Ok(reply),
             Err(RecvTimeoutError::Timeout) => Err(Failure::Silent),
             Err(RecvTimeoutError::Disconnected) => Err(Failure::Absent),

@@ -4,12 +4,12 @@ use std::io::{self, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::thread;
 
 use super::peers::{ConnectionId, Peers};
 use crate::bounds::WAIT;
 use crate::lines::{Line, Lines, Outbox};
-use crate::threads;
-use todo_write::wire::socket::{self as protocol, LARGEST, Message, Reply};
+use todo_write::wire::socket::{self as protocol, LARGEST, Message, Refused, Reply};
 
 /// Serves a program that has connected.
 pub(super) fn begin(peers: &Arc<Peers>, stream: UnixStream) -> io::Result<()> {
@@ -26,15 +26,15 @@ pub(super) fn begin(peers: &Arc<Peers>, stream: UnixStream) -> io::Result<()> {
     };
     let Some(id) = peers.begin(Box::new(send)) else {
         let text = "Too many programs are connected to this Emacs.".into();
-        return (&*stream).write_all(&protocol::line(&Reply::Refused { text })?);
+        return (&*stream).write_all(&protocol::line(&Reply::Refused(Refused { text }))?);
     };
     let ended = Ended { peers: Arc::clone(peers), id };
     let written = Arc::clone(&stream);
-    threads::start("answers", move || {
+    thread::Builder::new().name("todo-write-answers".into()).spawn(move || {
         unsent.write(&*written);
         let _ = written.shutdown(Shutdown::Both);
     })?;
-    threads::start("program", move || {
+    thread::Builder::new().name("todo-write-program".into()).spawn(move || {
         if let Err(reason) = read(&ended.peers, id, &stream) {
             ended.peers.end(id, Some(&reason));
         }

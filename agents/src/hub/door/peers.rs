@@ -10,10 +10,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use super::place::Held;
-use crate::threads::lock;
 use todo_write::events::millis_of;
 pub use todo_write::wire::program::{ConnectionId, DoorEvent as Event, DoorState as State};
-use todo_write::wire::socket::{Answer, Call, Hello, Message, PROTOCOL, Reply, Role, Welcome};
+use todo_write::wire::socket::{Answer, Call, Hello, Message, PROTOCOL, Refused, Reply, Role, Welcome};
 
 /// Maximum number of connections.
 pub(crate) const CONNECTIONS: usize = 200;
@@ -112,8 +111,9 @@ impl Peers {
         !matches!(event, Event::Message(id, _) | Event::Closed(id) if *id < self.first)
     }
 
+    /// A poisoned lock is safe: what a panic leaves half done concerns one connection.
     pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
-        lock(&self.inner)
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets the state, of which the owner hears, unless the door is closed.
@@ -165,7 +165,7 @@ impl Peers {
         let Some(peer) = self.lock().all.remove(&id) else { return };
         if let Some(reason) = reason {
             let text = reason.chars().take(300).collect();
-            (peer.send)(&Reply::Refused { text });
+            (peer.send)(&Reply::Refused(Refused { text }));
         }
         if peer.about.is_some() {
             (self.out)(Event::Closed(id));

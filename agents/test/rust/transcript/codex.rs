@@ -152,13 +152,14 @@ fn a_plan_counts_when_codex_accepts_it() {
 }
 
 #[test]
-fn a_plan_in_a_script_is_not_read() {
+fn a_plan_in_a_script_is_not_read_which_is_reported_once() {
     let mut rollout = Rollout::new();
     rollout.update(&[("Rake", "in_progress")], "Plan updated");
     let script = "await tools.update_plan({plan: [{step: 'Rake', status: 'completed'}]});";
     rollout.script(script, "Script completed").script(script, "Script completed");
     let mut followed = rollout.followed();
     assert_eq!(followed.rows(THREAD), list(&[("Rake", InProgress)]));
+    assert_eq!(followed.observed(THREAD, Type::Error).len(), 1);
 }
 
 #[test]
