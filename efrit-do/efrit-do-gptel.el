@@ -105,6 +105,18 @@ state machine from before the last request.  RETRIED is non-nil if that was sent
 again, and TIMER waits to send it."
   buffer info retried timer)
 
+(defun efrit-do-gptel--prompt (session)
+  "Return the command of SESSION, with its unfinished plan if it has one."
+  (let ((items (todo-write-items (efrit-do-session-thread session))))
+    (concat (efrit-do-session-command session)
+            (unless (seq-empty-p items)
+              (concat "\n\nAn earlier session left this plan; go on with it if \
+the command is about it:\n"
+                      (mapconcat (lambda (item)
+                                   (format "- %s (%s)" (plist-get item :content)
+                                           (plist-get item :status)))
+                                 items "\n"))))))
+
 (defun efrit-do-gptel--buffer (session)
   "Return a new buffer with the settings for the requests of SESSION.
 It has the model and backend of the buffer in which the command was given."
@@ -175,7 +187,7 @@ after gptel has returned, and only if the request has not failed."
       (setf (efrit-do-session-state session)
             (efrit-do-gptel--state-create :buffer buffer))
       (with-current-buffer buffer
-        (gptel-request (efrit-do-session-command session)
+        (gptel-request (efrit-do-gptel--prompt session)
           :callback (lambda (response info)
                       (pcase response
                         ((pred stringp) (efrit-do-session-token session response))

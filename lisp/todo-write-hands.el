@@ -16,6 +16,7 @@
 (require 'todo-write-events)
 (require 'todo-write-machines)
 (require 'todo-write-row)
+(require 'todo-write-text)
 
 (defvar todo-write-hands--seen (make-hash-table :test #'equal)
   "The times of the newest changes that were looked at, by threads.")

@@ -280,7 +280,11 @@ For a tool call, that is its most telling argument."
                      for text = (cond ((stringp value) value)
                                       ((numberp value) (number-to-string value))
                                       ((eq value t) "yes")
-                                      ((vectorp value) (format "%d" (length value))))
+                                      ((vectorp value) (format "%d" (length value)))
+                                      ;; A task, or a request.
+                                      ((consp value)
+                                       (seq-find #'stringp (list (plist-get value :content)
+                                                                 (plist-get value :title)))))
                      when text collect (concat (substring (symbol-name key) 1) ": " text))
             ", "))))
 

@@ -24,7 +24,13 @@
   "Return a session that is ready to play the script SCRIPT, or the package's own.
 Its speed is SPEED or, if that is set, that of the environment."
   (let* ((file (efrit-do-demo--variable "SCRIPT"))
-         (script (efrit-do-replay-read (if file (expand-file-name file) (efrit-do-replay-demo))))
+         (script (condition-case problem
+                     (efrit-do-replay-read (if file (expand-file-name file)
+                                             (efrit-do-replay-demo)))
+                   (efrit-do-script-error
+                    (princ (format "demo: %s\n" (todo-write-core-error-text problem))
+                           #'external-debugging-output)
+                    (kill-emacs 1))))
          (given (efrit-do-demo--variable "SPEED")))
     (efrit-do-session-begin
      (or (efrit-do-replay--state-command script) "Play the script")

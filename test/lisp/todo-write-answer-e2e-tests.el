@@ -454,21 +454,6 @@ answer that allows always."
 
 ;;; What an agent says
 
-(ert-deftest efrit-do-shows-text-in-the-echo-area-while-it-comes ()
-  (todo-write-answer-user
-    (todo-write-user-eval
-     '(progn
-        (require 'efrit-do-replay)
-        (let ((session (efrit-do-session-begin
-                        "Say it" 'replay
-                        (list :script (json-parse-string
-                                       "{\"turns\": [[{\"text\": \"Word by word\"}, {\"pause\": 600}]]}")))))
-          (efrit-do-run-show session)
-          (efrit-do-session-start session))
-        nil))
-    (todo-write-test-wait
-     (lambda () (string-search "Word by word" (todo-write-answer-user--message))))))
-
 ;;; Answers
 
 (ert-deftest efrit-do-c-g-leaves-the-question-open-and-stopping-withdraws-it ()

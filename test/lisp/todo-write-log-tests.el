@@ -77,6 +77,7 @@
     (let ((text (buffer-substring-no-properties (point-min) (point-max))))
       (should (string-match-p "input: 3, output: 5, cacheRead: 7, cacheWrite: 11, model: m" text))
       (should (string-match-p "mode: plan, step: 3$" text))
+      (should (string-match-p "item: Sweep, status: completed, previousStatus: in_progress$" text))
       (should-not (string-match-p "[{}]\\| t1 " text)))
     (goto-char (point-min))
     (should (looking-at-p " [0-9][0-9]:[0-9][0-9] "))))
