@@ -85,9 +85,12 @@ other things changed, such as its plan."
   "Return non-nil if agent A sorts before B, plists as from `todo-write-agents'.
 Agents that need the user are sorted oldest first, others of the same
 rank newest first, those that stopped after the others."
-  (let ((rank (todo-write-agent--rank a)) (other (todo-write-agent--rank b)))
-    (if (/= rank other) (< rank other)
-      (funcall (if (= rank 0) #'< #'>) (plist-get a :since) (plist-get b :since)))))
+  (let ((rank (todo-write-agent--rank a)) (other (todo-write-agent--rank b))
+        (since (plist-get a :since)) (later (plist-get b :since)))
+    (cond ((/= rank other) (< rank other))
+          ;; A millisecond may have several, whose order must not change by chance.
+          ((= since later) (string< (plist-get a :thread) (plist-get b :thread)))
+          (t (funcall (if (= rank 0) #'< #'>) since later)))))
 
 ;;; Tracking
 
