@@ -241,10 +241,10 @@ further variables."
   pid)
 
 (defun remote-ssh ()
-  "Return the id of the process of ssh that this Emacs has for the host."
+  "Return the id of the process of ssh that the program has for the host."
   (seq-find (lambda (pid)
               (let ((attributes (process-attributes pid)))
-                (and (eql (emacs-pid) (alist-get 'ppid attributes))
+                (and (eql (process-id todo-write-hub-process) (alist-get 'ppid attributes))
                      (string-match-p "\\`[^ ]*ssh .*BatchMode" (or (alist-get 'args attributes) "")))))
             (list-system-processes)))
 
