@@ -86,7 +86,7 @@ For `todo-write-events-functions'."
          (new-p (lambda (call) (> (plist-get call :timestamp) seen)))
          (newest (lambda (count)
                    (todo-write-observations thread :type "TOOL_EXECUTION" :limit count))))
-    ;; Most changes are none of a call.
+    ;; Most changes do not come from a call.
     (seq-doseq (call (and (seq-some new-p (funcall newest 1)) (funcall newest 20)))
       (when (funcall new-p call)
         (puthash thread (plist-get call :timestamp) todo-write-hands--seen)

@@ -92,13 +92,10 @@ non-nil means only those of the newest so many tasks and lists."
       (let* ((lists (todo-write-core-call todo-write-dyn--earlier-lists thread))
              (revisions (and lists (todo-write-revisions thread)))
              (replaced
-              (cl-loop for list in lists
-                       for number = (1+ (cdr list))
-                       for revision = (seq-find (lambda (revision)
-                                                  (= number (plist-get revision :revision)))
-                                                revisions)
-                       when (and revision (within-p revision))
-                       collect (cons revision list))))
+              (cl-loop for revision in revisions
+                       for list = (and (within-p revision)
+                                       (rassq (1- (plist-get revision :revision)) lists))
+                       when list collect (cons revision list))))
         (pcase-dolist (`(,revision . ,list) (if newest (last replaced newest) replaced))
           (dolist (item (append (todo-write-core-call todo-write-dyn--earlier-items
                                   thread (car list) (cdr list))

@@ -73,9 +73,11 @@
                     (todo-write-user-eval
                      `(with-current-buffer "*efrit-todos*"
                         (string-match-p ,regexp (buffer-string)))))))
-       (todo-write-test-wait (lambda () (ignore-errors (funcall shown "● Reading the login"))))
-       (sleep-for 0.3)
-       (should (funcall shown "● Reading the login"))
+       (todo-write-test-wait
+        (lambda ()
+          (todo-write-user-eval
+           '(string-match-p "Press a key" (or (current-message) "")))))
+       (todo-write-test-wait (lambda () (funcall shown "● Reading the login")))
        (process-send-string todo-write-user-process " ")
        (todo-write-test-wait (lambda () (funcall shown "waits for you")))))))
 

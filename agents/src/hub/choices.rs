@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
-use std::thread;
 
 use super::around::Common;
 use super::home::{Home, Wanted};
 use crate::bounds::WAIT;
 use crate::describe::describe;
+use crate::threads;
 use todo_write::wire::program::{Choice, Message};
 
 /// Maximum number of sessions of a home that are offered.
@@ -29,7 +29,7 @@ pub(super) fn choose(common: &Arc<Common>, round: u64, homes: Vec<Home>, project
         for home in homes {
             let (common, project, sender) = (Arc::clone(&own), Arc::clone(&project), sender.clone());
             let describe = move || describe_all(&common, &home, &project, &sender);
-            let _ = thread::Builder::new().name("todo-write-choices".into()).spawn(describe);
+            let _ = threads::start("choices", describe);
         }
         drop(sender);
         let mut choices = Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn choose(common: &Arc<Common>, round: u64, homes: Vec<Home>, project
         choices.sort_by_key(|one: &Choice| Reverse(one.modified));
         own.queue.push(Message::Choices(round, choices));
     };
-    if thread::Builder::new().name("todo-write-choose".into()).spawn(work).is_err() {
+    if threads::start("choose", work).is_err() {
         common.queue.push(Message::Choices(round, Vec::new()));
     }
 }

@@ -4,11 +4,11 @@ use std::io::{self, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::thread;
 
 use super::peers::{ConnectionId, Peers};
 use crate::bounds::WAIT;
 use crate::lines::{Line, Lines, Outbox};
+use crate::threads;
 use todo_write::wire::socket::{self as protocol, LARGEST, Message, Refused, Reply};
 
 /// Serves a program that has connected.
@@ -30,11 +30,11 @@ pub(super) fn begin(peers: &Arc<Peers>, stream: UnixStream) -> io::Result<()> {
     };
     let ended = Ended { peers: Arc::clone(peers), id };
     let written = Arc::clone(&stream);
-    thread::Builder::new().name("todo-write-answers".into()).spawn(move || {
+    threads::start("answers", move || {
         unsent.write(&*written);
         let _ = written.shutdown(Shutdown::Both);
     })?;
-    thread::Builder::new().name("todo-write-program".into()).spawn(move || {
+    threads::start("program", move || {
         if let Err(reason) = read(&ended.peers, id, &stream) {
             ended.peers.end(id, Some(&reason));
         }

@@ -3,13 +3,13 @@
 use std::io::ErrorKind;
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use super::connection;
 use super::peers::{Peers, State};
 use super::place::{Entered, enter};
 use crate::bounds::WAIT;
+use crate::threads;
 
 /// How long nothing is accepted after the system refused to.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -18,7 +18,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(super) fn start(peers: &Arc<Peers>) -> Result<(), String> {
     let listener = try_to_open(peers, enter(&peers.settings.socket, peers.settings.welcome.process)?);
     let own = Arc::clone(peers);
-    let thread = thread::Builder::new().name("todo-write-door".into()).spawn(move || run(&own, listener));
+    let thread = threads::start("door", move || run(&own, listener));
     thread.map(drop).map_err(|error| {
         peers.close();
         format!("The socket cannot be served: {error}")

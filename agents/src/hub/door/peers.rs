@@ -10,6 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use super::place::Held;
+use crate::threads::lock;
 use todo_write::events::millis_of;
 pub use todo_write::wire::program::{ConnectionId, DoorEvent as Event, DoorState as State};
 use todo_write::wire::socket::{Answer, Call, Hello, Message, PROTOCOL, Refused, Reply, Role, Welcome};
@@ -111,9 +112,8 @@ impl Peers {
         !matches!(event, Event::Message(id, _) | Event::Closed(id) if *id < self.first)
     }
 
-    /// A poisoned lock is safe: what a panic leaves half done concerns one connection.
     pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.inner)
     }
 
     /// Sets the state, of which the owner hears, unless the door is closed.
