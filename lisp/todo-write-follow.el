@@ -47,12 +47,11 @@ is live.  After a change, switch `todo-write-agents-mode' on again.")
                (:constructor todo-write-follow--make-session))
   "A session that is followed.
 FILE is its transcript, ID the hub's number, THREAD a key, once it is
-known.  GREW is when the file last grew, in seconds since the epoch.
-ASKED is non-nil if the user asked for it; others are followed while they
+known.  ASKED is non-nil if the user asked for it; others are followed while they
 are live.  STATE is nil until all that FILE has was read, `ready'
 afterwards, `check' while that is asked again.  FAILED is why it cannot
 be read, or nil."
-  file id thread grew asked state failed)
+  file id thread asked state failed)
 
 (defvar todo-write-follow--followed nil
   "The sessions that are followed, the newest first.")
@@ -274,7 +273,7 @@ There are none while nothing is followed, unless ALL is non-nil."
                        (todo-write-follow-sessions-homes)))
            (wanted (list homes leads)))
       (unless (equal wanted todo-write-follow--sent)
-        (todo-write-hub-tell nil `(homes ,@wanted))
+        (todo-write-hub-tell nil `(homes ,(vconcat homes) ,leads))
         (setq todo-write-follow--sent wanted)))))
 
 (defun todo-write-follow--receive (message)
@@ -283,8 +282,8 @@ There are none while nothing is followed, unless ALL is non-nil."
     (pcase message
       (`(processes ,live) (todo-write-follow-sessions-note-processes live))
       (`(changed ,changes) (mapc #'todo-write-activity-publish changes))
-      (`(found . ,(map :sessions))
-       (todo-write-follow--receive-found sessions))
+      (`(found . ,(map :home :sessions))
+       (todo-write-follow--receive-found home sessions))
       (`(choices ,round ,choices)
        (when (eql round (car todo-write-follow--round))
          (setcdr todo-write-follow--round (list choices))))
@@ -395,8 +394,7 @@ ASKED non-nil means that the user asked for it.  It is read later."
      (todo-write-follow--session-file session)
      "a line over 16 MiB, or all but its last 512 MiB"))
   (todo-write-events-warn (plist-get news :warnings))
-  (setf (todo-write-follow--session-thread session) (plist-get news :thread)
-        (todo-write-follow--session-grew session) (plist-get news :grew))
+  (setf (todo-write-follow--session-thread session) (plist-get news :thread))
   (todo-write-activity-note-reading (todo-write-follow--session-thread session) nil)
   (dolist (update (plist-get news :updates))
     (todo-write-plan-publish (plist-get update :thread) (plist-get update :outcome))))
@@ -406,49 +404,45 @@ ASKED non-nil means that the user asked for it.  It is read later."
 (defvar todo-write-follow-most-new 50
   "Maximum number of sessions that begin at once.")
 
-(defun todo-write-follow--receive-found (found)
-  "Follow the live sessions in FOUND, and no more those that have ended.
-FOUND is a list of plists, the newest first.  If there are many, the
+(defun todo-write-follow--receive-found (home found)
+  "Follow the live sessions FOUND in HOME, and no more those that have ended.
+FOUND is a list of transcripts, the newest first.  If there are many, the
 next search finds the rest.  Those that could not be read come last."
-  (let* ((paths (mapcar (lambda (one) (plist-get one :path))
-                        (seq-filter #'todo-write-follow--new-p found)))
+  (let* ((paths (seq-filter #'todo-write-follow--new-p found))
          (untried (seq-remove #'todo-write-follow-sessions-skipped-p paths)))
     (mapc #'todo-write-follow--begin
           (seq-take (append untried (seq-filter #'todo-write-follow-sessions-skipped-p paths))
                     todo-write-follow-most-new))
     (when (length> untried todo-write-follow-most-new)
       (todo-write-follow-search)))
-  (todo-write-events-apply-each
-   #'todo-write-follow--remove
-   (seq-filter #'todo-write-follow--ended-p todo-write-follow--followed)))
+  (let ((live (make-hash-table :test #'equal))
+        ;; TRAMP is not asked.
+        (folder (concat home "/")))
+    (dolist (file found)
+      (puthash file t live))
+    (todo-write-events-apply-each
+     #'todo-write-follow--remove
+     (seq-filter (lambda (session)
+                   (let ((file (todo-write-follow--session-file session)))
+                     (and (string-prefix-p folder file) (not (gethash file live))
+                          (todo-write-follow--ended-p session))))
+                 todo-write-follow--followed))))
 
-(defun todo-write-follow--new-p (found)
-  "Return non-nil if FOUND, a plist, is a live session to begin to follow."
-  (let* ((file (plist-get found :path))
-         (machine (todo-write-machines-of file))
+(defun todo-write-follow--new-p (file)
+  "Return non-nil if FILE, of a live session, is to be followed from now on."
+  (let* ((machine (todo-write-machines-of file))
          (link (todo-write-machines-link-to machine)))
     (and (if machine (and link (todo-write-machines-link-follows link))
            (todo-write-follow--leads-p))
          (not (member file todo-write-follow--stopped))
-         (or (plist-get found :begun)
-             (todo-write-follow-sessions-process-in file)
-             (todo-write-follow--recent-p (plist-get found :modified)))
          (not (todo-write-follow--find file)))))
 
-(defun todo-write-follow--recent-p (time)
-  "Return non-nil if a file that was written at TIME is one of a live session."
-  (< (- (float-time) time) (or todo-write-follow-quiet 600)))
-
 (defun todo-write-follow--ended-p (session)
-  "Return non-nil if SESSION, not asked for, was read and lives no more."
-  (pcase-let (((cl-struct todo-write-follow--session file thread grew asked state) session))
+  "Return non-nil if SESSION, not asked for, was read and has no process."
+  (pcase-let (((cl-struct todo-write-follow--session thread asked state) session))
     (not (or asked
              (not (eq 'ready state))
-             (and grew (todo-write-follow--recent-p grew))
-             (and thread (todo-write-follow-sessions-process-of thread))
-             ;; Nothing is known of it while its machine is lost.
-             (when-let* ((machine (todo-write-machines-of file)))
-               (not (todo-write-machines-reached-p machine)))))))
+             (and thread (todo-write-follow-sessions-process-of thread))))))
 
 (provide 'todo-write-follow)
 ;;; todo-write-follow.el ends here

@@ -18,7 +18,6 @@ use super::shown::ShownSummary;
 use super::{Module, guarded, now, with_module};
 use crate::channel::{Channel, Sent};
 use crate::error::Error;
-use crate::events::millis_of;
 use crate::file::Slice;
 use crate::journal::store::Changed;
 use crate::recorder::Recorder;
@@ -192,11 +191,10 @@ lisp! { env =>
     ///
     /// The value is a list, oldest first.  What happened at a socket is a plist, see below.  Else, one of the news
     /// is a message of doc/protocol.md, a list of its name and its fields, or one of these:
-    /// - (read :session :thread :grew :skipped :updates :warnings): the transcript of that session was read up to its
-    ///   end.  `:thread' is the key of its thread or nil; `:grew' when its file grew, in seconds; `:skipped' the
-    ///   number of bytes skipped because a line or a file was too long; `:updates' a list of plists `:thread
-    ///   :outcome', one for each thread with new events, whose `:outcome' is nil if its list did not change;
-    ///   `:warnings' strings for the user.
+    /// - (read :session :thread :skipped :updates :warnings): the transcript of that session was read up to its
+    ///   end.  `:thread' is the key of its thread or nil; `:skipped' the number of bytes skipped because a line or a
+    ///   file was too long; `:updates' a list of plists `:thread :outcome', one for each thread with new events,
+    ///   whose `:outcome' is nil if its list did not change; `:warnings' strings for the user.
     /// - (progress SESSION THREAD PERCENT): a part of it was read, or nil if it is unknown how much.
     /// - (processes LIVE): all live processes, plists, are these now.
     /// - (changed CHANGES): what became of agents, a list of plists as from `todo-write-dyn--set-activity'.
@@ -364,8 +362,7 @@ impl Module {
         });
         let updates = updates.collect();
         let warnings = self.store.take_warnings().into_iter().chain(applied.warnings).collect();
-        let grew = applied.grew.and_then(millis_of).map(|grew| grew as f64 / 1000.0);
         let (thread, skipped) = (applied.thread, applied.skipped);
-        fed.news.push(News::Read { session, thread, skipped, grew, warnings, updates });
+        fed.news.push(News::Read { session, thread, skipped, warnings, updates });
     }
 }

@@ -17,7 +17,6 @@ pub(super) enum News {
         session: SessionId,
         thread: Option<String>,
         skipped: u64,
-        grew: Option<f64>,
         warnings: Vec<String>,
         updates: Vec<Update>,
     },

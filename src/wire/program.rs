@@ -211,12 +211,12 @@ pub enum Message {
         /// The sessions that are followed of which a killed process left its file.
         killed: Vec<(String, u32)>,
     },
-    /// The sessions in a home that is searched.
+    /// The live sessions in a home that is searched, by the clock of its machine.
     Found {
         /// The folder of the home.
         home: PathBuf,
-        /// The sessions, newest first.
-        sessions: Vec<Found>,
+        /// The transcripts of their main agents, newest first.
+        sessions: Vec<PathBuf>,
     },
     /// The answer to [`Command::Choose`].
     Choices(u64, Vec<Choice>),
@@ -268,7 +268,7 @@ pub enum ConnectionState {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DoorEvent {
-    /// A program said something; first `hello`. Times in it are by this machine's clock.
+    /// A program said something; first `hello`. The times of a call are by the clock of the program's machine.
     Message(ConnectionId, socket::Message),
     /// A connection that began with `hello` has closed. Its open calls are taken back.
     Closed(ConnectionId),
@@ -301,8 +301,6 @@ pub struct Process {
     pub is_suspended: bool,
     /// Its file.
     pub file: PathBuf,
-    /// When it started, in milliseconds since the epoch.
-    pub started_at: Option<u64>,
     /// The id of its session.
     pub session: Option<String>,
     /// What it does: `idle`, `busy`, `shell` or `waiting`.
@@ -316,18 +314,6 @@ pub struct Process {
     pub folder: Option<String>,
     /// When it started, which tells it from a later process with its id.
     pub start: Option<String>,
-}
-
-/// A transcript of a main agent.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Found {
-    /// When it was modified.
-    #[serde(with = "seconds")]
-    pub modified: SystemTime,
-    /// Its file.
-    pub path: PathBuf,
-    /// When a live process of the session began, in milliseconds since the epoch.
-    pub begun: Option<u64>,
 }
 
 /// A session to choose.

@@ -183,7 +183,6 @@ impl Said {
         let process = Process {
             pid,
             file: path.to_owned(),
-            started_at: file.get("startedAt").and_then(Value::as_u64),
             session: text("sessionId"),
             status: text("status"),
             waiting_for: text("waitingFor"),

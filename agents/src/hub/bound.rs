@@ -78,7 +78,7 @@ pub(super) fn bound(
         Message::Found { home, sessions } => {
             bind(home)?;
             sessions.truncate(ENTRIES);
-            sessions.retain_mut(|one| bind(&mut one.path).is_some());
+            sessions.retain_mut(|path| bind(path).is_some());
         }
         Message::Choices(_, choices) => {
             choices.truncate(ENTRIES);
@@ -131,7 +131,9 @@ fn is_possible(options: &Options, event: &Event) -> bool {
             EventKind::List(list) => is_list(options, list),
             EventKind::EmacsCall { list, .. } => list.iter().all(|list| is_list(options, list)),
             EventKind::OfSubagent { subagent, kind, .. } => {
-                is_id(subagent) && !matches!(**kind, EventKind::OfSubagent { .. })
+                // The only ones that readers make; a list in there would be written unchecked.
+                use EventKind::{Result, SubagentSums, Usage};
+                is_id(subagent) && matches!(**kind, Result { .. } | Usage { .. } | SubagentSums { .. })
             }
             _ => true,
         }
@@ -144,17 +146,28 @@ fn is_list(options: &Options, list: &PlanResult) -> bool {
         let length = text.chars().take(options.max_length + 1).count();
         !is_blank(text) && length <= options.max_length && !text.contains(char::is_control)
     };
+    let is_short = |text: &String| text.len() <= TEXT;
     let is_draft = |draft: &Draft| {
         let mut others = draft.hint.iter().chain(&draft.owner).chain(&draft.blocked_by);
-        is_line(&draft.content) && is_line(&draft.active_form) && others.all(|text| text.len() <= TEXT)
+        is_line(&draft.content)
+            && is_line(&draft.active_form)
+            && others.all(is_short)
+            && draft.blocked_by.len() <= options.max_items
     };
-    plan.drafts.len().max(plan.cancelled.len()) <= options.max_items
+    [plan.drafts.len(), plan.cancelled.len(), plan.notices.len()]
+        .iter()
+        .all(|count| *count <= options.max_items)
+        && plan.notices.iter().all(is_short)
         && plan.drafts.iter().chain(&plan.cancelled).all(is_draft)
 }
 
 /// What a program said at the socket there. Process ids mean nothing here.
 fn bind_said(machine: &Machine, message: &mut protocol::Message) {
     match message {
+        // As at a socket here.
+        protocol::Message::Hello(hello) if hello.roles.contains(&Role::Unknown) => {
+            *message = protocol::Message::Unknown;
+        }
         protocol::Message::Hello(hello) => {
             hello.id = excerpt(&hello.id, ID);
             [&mut hello.version, &mut hello.client, &mut hello.client_version].into_iter().for_each(cut);
@@ -163,6 +176,8 @@ fn bind_said(machine: &Machine, message: &mut protocol::Message) {
             (hello.claude_folder, hello.codex_folder) = (None, None);
         }
         protocol::Message::Call(call) => {
+            // The socket there has judged it, by the clock there.
+            call.until = None;
             [&mut call.session, &mut call.subagent].into_iter().for_each(drop_unless_id);
             [&mut call.source, &mut call.id, &mut call.task].into_iter().for_each(cut);
         }

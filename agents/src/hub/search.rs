@@ -10,7 +10,7 @@ use super::watch::Watches;
 use crate::bounds::ENTRIES;
 use crate::describe::describe;
 use todo_write::file;
-use todo_write::wire::program::{Description, Found, Message};
+use todo_write::wire::program::{Description, Message};
 
 /// The time after which a search lets others read.
 const SLICE: Duration = Duration::from_millis(20);
@@ -39,9 +39,7 @@ pub(super) struct Search {
 struct Listed {
     /// The files that are left, the newest last.
     files: Vec<(SystemTime, PathBuf)>,
-    /// When the live processes of sessions began, by their files.
-    begun: HashMap<PathBuf, u64>,
-    found: Vec<Found>,
+    found: Vec<PathBuf>,
     /// Whether a new file has no complete line yet.
     is_unsure: bool,
 }
@@ -96,10 +94,7 @@ impl Search {
         let end = Instant::now() + SLICE;
         while let Some((modified, path)) = listed.files.pop() {
             match self.is_main(&path) {
-                Some(true) => {
-                    let begun = listed.begun.get(&path).copied();
-                    listed.found.push(Found { modified, path, begun });
-                }
+                Some(true) => listed.found.push(path),
                 Some(false) => {}
                 None => listed.is_unsure |= modified.elapsed().is_ok_and(|age| age < FRESH),
             }
@@ -110,7 +105,7 @@ impl Search {
         if listed.files.is_empty() {
             let interval = around.settings.interval * if listed.is_unsure { 1 } else { 10 };
             self.next = Instant::now() + interval;
-            self.offered = listed.found.iter().map(|one| one.path.clone()).collect();
+            self.offered = listed.found.iter().cloned().collect();
             let home = self.home.folder.clone();
             around.send(Message::Found { home, sessions: listed.found });
         } else {
@@ -121,9 +116,9 @@ impl Search {
     /// Lists the files of the home.
     fn list(&mut self, around: &mut Around) -> Listed {
         let (folders, mut watched) = self.home.folders();
-        let begun = |process| Some((around.transcript(process)?, process.started_at.unwrap_or(0)));
-        let begun: HashMap<PathBuf, u64> = around.live.iter().filter_map(begun).collect();
-        let parents = begun.keys().filter_map(|path| path.parent());
+        let live: Vec<PathBuf> =
+            around.live.iter().filter_map(|process| around.transcript(process)).collect();
+        let parents = live.iter().filter_map(|path| path.parent());
         watched.extend(parents.filter(|path| path.is_dir()).map(Path::to_owned));
         watched.sort();
         watched.dedup();
@@ -133,11 +128,11 @@ impl Search {
         let sessions = around.live.iter().filter_map(|process| process.session.clone()).collect();
         let mut files = Wanted { since, sessions, limit: Some(ENTRIES) }.list(&folders);
         let known: HashSet<&PathBuf> = files.iter().map(|(_, path)| path).collect();
-        let rest: Vec<PathBuf> = begun.keys().filter(|path| !known.contains(path)).cloned().collect();
+        let rest: Vec<PathBuf> = live.into_iter().filter(|path| !known.contains(path)).collect();
         files.extend(rest.into_iter().filter_map(|path| Some((file::modified(&path)?, path))));
         files.sort_unstable();
         files.dedup();
-        Listed { files, begun, found: Vec::new(), is_unsure: false }
+        Listed { files, found: Vec::new(), is_unsure: false }
     }
 
     /// Whether a file is of a main agent, as its first lines tell.

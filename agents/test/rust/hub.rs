@@ -354,7 +354,7 @@ fn a_session_that_begins_in_a_known_project_is_found_at_once() {
     });
     let path = homes.write("s", &line("s", "user", 0, "Dig".into()));
     homes.wait(|message| match message {
-        Message::Found { sessions, .. } if sessions.iter().any(|one| one.path == path) => Some(()),
+        Message::Found { sessions, .. } if sessions.contains(&path) => Some(()),
         _ => None,
     });
 }

@@ -256,7 +256,7 @@ fn the_sessions_and_processes_of_a_machine_have_its_names() {
     here.connect(&there, "");
     let expected = there.name_here(&file);
     here.wait(|message| match message {
-        Message::Found { sessions: found, .. } => found.iter().find(|one| one.path == expected).map(|_| ()),
+        Message::Found { sessions: found, .. } => found.contains(&expected).then_some(()),
         _ => None,
     });
     let live = here.wait(|message| match message {
@@ -455,6 +455,22 @@ fn a_call_of_a_program_there_is_answered_from_here() {
     });
     here.disconnect("build");
     wait_until("the end of the program", || std::os::unix::net::UnixStream::connect(&socket).is_err());
+}
+
+#[test]
+fn a_call_of_a_machine_whose_clock_is_behind_is_judged_by_that_clock_only() {
+    let (there, mut here) = (There::new("build"), Here::new());
+    let mut late = call(1, 7, "tool", "");
+    late["hub"]["door"]["message"][1]["until"] = 1.into();
+    let mut unknown = hello(2);
+    unknown["hub"]["door"]["message"][1]["roles"] = json!(["tool", "later"]);
+    forge(&mut here, &there, |_| vec![unknown, hello(1), late]);
+    let until = here.wait(|message| match message {
+        Message::DoorThere(_, door::Event::Message(1, Said::Call(call))) => Some(call.until),
+        Message::DoorThere(_, door::Event::Message(2, said)) => panic!("{said:?}"),
+        _ => None,
+    });
+    assert_eq!(until, None);
 }
 
 #[test]
@@ -684,10 +700,26 @@ fn a_list_that_no_call_could_have_sent_is_dropped() {
     };
     forge(&mut here, &there, |id| {
         let tasks = ["two\\nlines", "\\u0007", "", &long, "Dig"];
-        tasks.into_iter().enumerate().map(|(n, task)| report(id, n, task)).collect()
+        let reports = tasks.into_iter().enumerate().map(|(n, task)| report(id, n, task));
+        let mut reports: Vec<Value> = reports.collect();
+        // As the work of a subagent, one would be written unchecked.
+        let mut nested = report(id, 5, "\\u0007");
+        for event in nested["hub"]["events"][1]["events"].as_array_mut().unwrap() {
+            let kind = event["kind"].take();
+            event["kind"] = json!({"OfSubagent": {"subagent": "a", "call": null, "kind": kind}});
+        }
+        assert!(serde_json::from_value::<Report>(nested.clone()).is_ok());
+        let mut many = report(id, 6, "Dig");
+        for event in many["hub"]["events"][1]["events"].as_array_mut().unwrap() {
+            if let Some(plan) = event["kind"].pointer_mut("/List/Ok") {
+                plan["notices"] = vec!["repaired"; Options::default().max_items + 1].into();
+            }
+        }
+        reports.splice(0..0, [nested, many]);
+        reports
     });
     here.shows("build/claude:s4", "Dig");
-    for n in 0..4 {
+    for n in [0, 1, 2, 3, 5, 6] {
         assert!(here.tasks(&format!("build/claude:s{n}")).is_empty(), "{n}");
     }
 }
