@@ -12,8 +12,6 @@
 ;; `tail -f' in a terminal buffer.
 ;;
 ;;     $EMACS --batch -L bench -l bench-typing -f bench-typing-run EMACS ARGUMENT...
-;;
-;; BENCH_MCP is the program todo-write-mcp; without it, the rows of MCP are left out.
 
 ;;; Code:
 
@@ -67,7 +65,7 @@
   (cl-loop for n below bench-typing-agents
            for client = (make-process
                          :name "mcp" :connection-type 'pipe :coding 'binary :noquery t
-                         :command (list (getenv "BENCH_MCP")
+                         :command (list (locate-file "todo-write-mcp" load-path)
                                         "--socket" (bench-typing--file "socket"))
                          :stderr (get-buffer-create " *errors*")
                          :filter #'bench-typing--hear-client)
@@ -253,9 +251,7 @@ YARDSTICK uses THEIRS percent of a core; BUDGET is the allowed ratio."
         command-line-args-left nil)
   (let ((idle (bench-typing--measure 'idle)))
     (bench-typing--follow-rows idle)
-    (if (getenv "BENCH_MCP")
-        (bench-typing--mcp-rows idle)
-      (bench-note "skipped: no todo-write-mcp (make agents builds it)")))
+    (bench-typing--mcp-rows idle))
   (kill-emacs 0))
 
 (provide 'bench-typing)

@@ -112,9 +112,10 @@ one does.  Signal `todo-write-input-error' if WHAT or SECONDS is wrong."
          (entry (assq what todo-write-events--marked)))
     (cond ((null entry) (push (cons what due) todo-write-events--marked))
           ((< due (cdr entry)) (setcdr entry due)))
-    (unless seconds
+    ;; What a command of the user changed is drawn at its end.
+    (when (and this-command (null seconds))
       (add-hook 'post-command-hook #'todo-write-redraw))
-    (todo-write-events--wake (max due (+ now 0.1)))))
+    (todo-write-events--wake (max due (+ now 0.2)))))
 
 (defun todo-write-events--wake (time)
   "Draw what is marked at TIME or before."

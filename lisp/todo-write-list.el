@@ -179,7 +179,6 @@ that of its refused calls that are new, and how full its context is from
               todo-write-page-table-sorts t)
   (add-hook 'todo-write-agent-functions #'todo-write-list--on-change)
   (add-hook 'todo-write-events-functions #'todo-write-list--on-change)
-  (todo-write-hands-watch 'list t)
   (dolist (hook '(kill-buffer-hook change-major-mode-hook))
     (add-hook hook #'todo-write-list--stop nil t)))
 
@@ -203,8 +202,7 @@ that of its refused calls that are new, and how full its context is from
 (defun todo-write-list--stop ()
   "Stop following agents."
   (remove-hook 'todo-write-agent-functions #'todo-write-list--on-change)
-  (remove-hook 'todo-write-events-functions #'todo-write-list--on-change)
-  (todo-write-hands-watch 'list nil))
+  (remove-hook 'todo-write-events-functions #'todo-write-list--on-change))
 
 (defun todo-write-list--on-change (&optional _thread what &rest _)
   "Draw the overview soon, unless WHAT is an event that does not change it.

@@ -46,6 +46,9 @@ That means that its agent gets `todo-write-note-result' from its calls.")
 (defvar todo-write-note--hook-machines nil
   "Other machines whose hooks have asked, a list of names.")
 
+(defvar todo-write-note--asked (make-hash-table :test #'equal)
+  "The threads whose hooks were told to ask, with the value t.")
+
 (defvar todo-write-note--changed nil
   "Threads whose files for the hook are updated soon.")
 
@@ -133,12 +136,16 @@ main agents."
   (when-let* ((session (and (todo-write-socket-reached-p (todo-write-machines-of-thread thread))
                             (todo-write-note--session thread))))
     (let ((machine (todo-write-machines-of-thread thread))
-          (on (or (member thread todo-write-note-waiting)
-                  (todo-write-note--untold thread)
-                  (todo-write-core-call todo-write-dyn--untold-edits thread))))
-      (cond ((not (todo-write-note--in-agent-p thread))
-             (todo-write-hub-tell machine `(tell ,session ,on)))
-            (on (todo-write-hub-tell machine `(ring ,session)))))))
+          (on (and (or (member thread todo-write-note-waiting)
+                       (todo-write-note--untold thread)
+                       (todo-write-core-call todo-write-dyn--untold-edits thread))
+                   t)))
+      (cond ((todo-write-note--in-agent-p thread)
+             (when on
+               (todo-write-hub-tell machine `(ring ,session))))
+            ((not (eq on (gethash thread todo-write-note--asked)))
+             (puthash thread on todo-write-note--asked)
+             (todo-write-hub-tell machine `(tell ,session ,on)))))))
 
 (defun todo-write-note--on-event (thread what _data)
   "Update the file for the hook of THREAD soon if WHAT is a change of it.
@@ -163,6 +170,7 @@ Those that are not in memory have nothing new: their journals are not read."
   (dolist (thread (seq-uniq (append todo-write-note-waiting
                                     (todo-write-threads-loaded))))
     (when (equal machine (todo-write-machines-of-thread thread))
+      (remhash thread todo-write-note--asked)
       (todo-write-note-update thread))))
 
 (defun todo-write-note-watch (on)

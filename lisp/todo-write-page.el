@@ -263,19 +263,37 @@ NOTE and MORE are as in `todo-write-page-set-up-table'."
                   vconcat `[(,name ,(or width (apply #'max (length name) cells)) . ,rest)])))
     (setq mode-line-process note)
     (force-mode-line-update)
-    (unless (and todo-write-page--printed
-                 (equal-including-properties todo-write-page--printed (list columns entries more)))
-      (setq todo-write-page--printed (list columns entries more)
-            tabulated-list-format columns
-            tabulated-list-entries entries)
-      (tabulated-list-init-header)
-      (todo-write-page-keep #'todo-write-page--row #'todo-write-page--of-row
-                            (lambda ()
-                              (tabulated-list-print)
-                              (when more
-                                (goto-char (point-max))
-                                (let ((inhibit-read-only t))
-                                  (insert more))))))))
+    (pcase-let ((`(,old-columns ,old-entries ,old-more) todo-write-page--printed)
+                (inhibit-read-only t))
+      (unless (and todo-write-page--printed
+                   (todo-write-text-same-p (list old-columns old-entries old-more)
+                                           (list columns entries more)))
+        (setq todo-write-page--printed (list columns entries more)
+              tabulated-list-format columns
+              tabulated-list-entries entries)
+        (todo-write-page-keep
+         #'todo-write-page--row #'todo-write-page--of-row
+         (if (and old-entries
+                  (todo-write-text-same-p (list old-columns old-more) (list columns more))
+                  (equal (mapcar #'car old-entries) (mapcar #'car entries)))
+             (lambda () (todo-write-page--replace-rows old-entries entries))
+           (lambda ()
+             (tabulated-list-init-header)
+             (tabulated-list-print)
+             (when more
+               (goto-char (point-max))
+               (insert more)))))))))
+
+(defun todo-write-page--replace-rows (old new)
+  "Print those of the entries NEW that differ from OLD, which have the same ids.
+Many rows are there, and few change at once."
+  (goto-char (point-min))
+  (cl-loop for before in old
+           for after in new
+           do (if (todo-write-text-same-p before after)
+                  (forward-line)
+                (delete-region (point) (line-beginning-position 2))
+                (apply tabulated-list-printer after))))
 
 (defun todo-write-page--row (position &optional start)
   "Return the place of POSITION in a table.

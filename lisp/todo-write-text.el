@@ -220,6 +220,18 @@ The end of a file's name tells more than its beginning."
           (t (concat ellipsis (truncate-string-to-width
                                string whole (- (+ whole (string-width ellipsis)) width)))))))
 
+(defun todo-write-text-same-p (a b)
+  "Return non-nil if A and B are equal, with the properties of strings in them.
+Before Emacs 29, `equal-including-properties' compares these with `eq'."
+  (cond ((stringp a) (and (equal a b) (equal (object-intervals a) (object-intervals b))))
+        ((consp a)
+         (while (and (consp a) (consp b) (todo-write-text-same-p (car a) (car b)))
+           (setq a (cdr a) b (cdr b)))
+         (and (not (consp a)) (todo-write-text-same-p a b)))
+        ((vectorp a) (and (vectorp b)
+                          (todo-write-text-same-p (append a nil) (append b nil))))
+        (t (equal a b))))
+
 (defun todo-write-text-with-rest (string shown &optional at-start)
   "Return STRING, of which SHOWN is a truncation, so that it looks like that.
 The rest stays in the text, where Isearch finds it: the ellipsis is

@@ -122,7 +122,6 @@ and \\[todo-write-menu] shows all keys.
                   text))
   (add-hook 'todo-write-events-functions #'todo-write-view--on-event)
   (add-hook 'after-load-functions #'todo-write-view-rename)
-  (todo-write-hands-watch 'view t)
   (dolist (hook '(text-scale-mode-hook display-line-numbers-mode-hook buffer-face-mode-hook))
     (add-hook hook (lambda () (todo-write-later (current-buffer))) nil t))
   (add-hook 'isearch-mode-end-hook #'todo-write-view-move-open-found nil t)
@@ -133,8 +132,7 @@ and \\[todo-write-menu] shows all keys.
   "Follow no plans if no other buffer shows one."
   (unless (remq (current-buffer) (todo-write-view-draw-live-buffers))
     (remove-hook 'todo-write-events-functions #'todo-write-view--on-event)
-    (remove-hook 'after-load-functions #'todo-write-view-rename)
-    (todo-write-hands-watch 'view nil)))
+    (remove-hook 'after-load-functions #'todo-write-view-rename)))
 
 ;; A clone would have the rows of this buffer, not its own.
 (put 'todo-write-view-mode 'no-clone t)

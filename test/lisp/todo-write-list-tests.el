@@ -186,6 +186,24 @@
      (lambda () (string-match-p "0/2" (todo-write-test-text))))
     (should (equal "a" (tabulated-list-get-id)))))
 
+(ert-deftest todo-write-list-replaces-only-the-rows-that-differ ()
+  (todo-write-list-tests--with
+    (dolist (key '("a" "b" "c"))
+      (todo-write-test-write key "One" "Two"))
+    (todo-write-list)
+    (let* ((row (lambda (key) (1+ (todo-write-page-find-row key))))
+           (places (mapcar (lambda (key) (cons key (copy-marker (funcall row key)))) '("a" "b" "c"))))
+      (todo-write-test-write "b" '("One" "completed") "Two")
+      (todo-write-list-tests--draw)
+      (should (equal '("a" "c")
+                     (cl-loop for (key . place) in places
+                              when (= place (funcall row key)) collect key))))
+    (let ((text (todo-write-test-text)))
+      (should (string-match-p "1/2" text))
+      (setq todo-write-page--printed nil)
+      (todo-write-list-tests--draw)
+      (should (equal text (todo-write-test-text))))))
+
 (ert-deftest todo-write-list-does-not-scroll-when-it-is-refreshed ()
   (todo-write-list-tests--with
     (dotimes (n 60)

@@ -94,6 +94,23 @@ The user deleted \"Rake\"."))
     (should (todo-write-note-tests--told "PostToolUse"))
     (should-not (todo-write-note-tests--hook "PostToolUse"))))
 
+(ert-deftest todo-write-note-says-once-that-there-is-something-to-say ()
+  (todo-write-note-tests--with
+    (let* (told
+           (note (lambda (_ command) (push command told))))
+      (advice-add 'todo-write-hub-tell :before note)
+      (unwind-protect
+          (progn
+            (todo-write-note-update "claude:s1")
+            (should-not told)
+            (todo-write-edit "claude:s1" 'add "Weed")
+            (dotimes (_ 2) (todo-write-note-update "claude:s1"))
+            (should (equal '((tell "s1" t)) told))
+            ;; A program that has begun again knows nothing.
+            (todo-write-note-tell-machine nil)
+            (should (equal '((tell "s1" t) (tell "s1" t)) told)))
+        (advice-remove 'todo-write-hub-tell note)))))
+
 (ert-deftest todo-write-note-only-main-agents-of-claude-code-have-a-hook ()
   (should (equal "s1" (todo-write-note--session "claude:s1")))
   (should-not (todo-write-note--session "claude:s1/agent"))

@@ -210,8 +210,14 @@
       (should (= calls 0))
       (todo-write-test-wait (lambda () (= calls 2)))
       (should-not (todo-write-events-marked-p 'todo-write-tests-draw))
-      ;; After a key of the user, it is drawn at once.
-      (todo-write-later 'todo-write-tests-draw)
+      ;; After a command of the user, what that changed is drawn at once, and nothing else:
+      ;; many agents would make each key wait.
+      (let ((this-command nil))
+        (todo-write-later 'todo-write-tests-draw))
+      (run-hooks 'post-command-hook)
+      (should (= calls 2))
+      (let ((this-command 'todo-write-edit))
+        (todo-write-later 'todo-write-tests-draw))
       (run-hooks 'post-command-hook)
       (should (= calls 3))
       (should-not (memq #'todo-write-redraw post-command-hook)))))
