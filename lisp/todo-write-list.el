@@ -256,10 +256,8 @@ If another one of these looks alike, a short id precedes its title."
                 ("Plan" (list (concat id (todo-write-agent-label agent))
                               'face 'todo-write-title 'follow-link t
                               'help-echo "RET, mouse-1: show this plan"
-                              'action (lambda (button)
-                                        ;; Clicking a button does not move point.
-                                        (goto-char (button-start button))
-                                        (todo-write-page-visit))))
+                              ;; A closure would differ each time.
+                              'action #'todo-write-list--push))
                 (_
                  ;; Without help, the tooltip is the cell, with keys replaced.
                  (todo-write-text-helped
@@ -271,6 +269,11 @@ If another one of these looks alike, a short id precedes its title."
                               (todo-write-row-count summary)))
                     ("Now" (todo-write-text-truncate (todo-write-list--now agent) width)))))))
             columns)))))
+
+(defun todo-write-list--push (button)
+  "Show the plan of BUTTON, a title.  A click on it does not move point."
+  (goto-char (button-start button))
+  (todo-write-page-visit))
 
 (defvar todo-write-list-refresh-hook nil
   "Hook, run before `g' lists the agents again, as to look for new ones.")
