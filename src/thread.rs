@@ -11,7 +11,7 @@ pub mod clock;
 mod edit;
 pub mod knows;
 mod observe;
-mod rebase;
+pub(crate) mod rebase;
 pub mod record;
 pub mod recorded;
 pub mod revision;

@@ -12,7 +12,7 @@ use super::summary;
 use crate::error::Error;
 use crate::events::Millis;
 use crate::fault::may_panic_here;
-use crate::list::item::List;
+use crate::thread::rebase::Common;
 use crate::thread::record::{PositionRecord, Record};
 use crate::thread::{EMACS, Thread};
 
@@ -68,19 +68,15 @@ struct Unsaved {
     lines: Vec<u8>,
     /// Whether the beginning has changes, too.
     is_whole: bool,
-    /// The number of the revision, the list and the number of the next item id before them.
-    revision: u64,
-    list: List,
-    next_id: u64,
+    /// What was before them.
+    common: Common,
 }
 
 impl Unsaved {
     /// No changes of a thread yet.
     fn of(thread: &Thread, beginning: Option<Beginning>) -> Unsaved {
-        let revision = thread.revisions().last();
-        let (list, next_id) = (thread.list().clone(), thread.next_id);
-        let (records, lines) = (Vec::new(), Vec::new());
-        Unsaved { beginning, records, lines, is_whole: false, revision, list, next_id }
+        let (records, lines, common) = (Vec::new(), Vec::new(), Common::of(thread));
+        Unsaved { beginning, records, lines, is_whole: false, common }
     }
 
     fn is_empty(&self) -> bool {
@@ -336,8 +332,7 @@ impl Plan {
         if let Some(unsaved) = self.unsaved.take() {
             let mut again = Unsaved::of(&self.thread, None);
             self.thread.keep_records();
-            let Unsaved { records, revision, list, next_id, .. } = unsaved;
-            self.thread.change_again(&mine, records, revision, &list, next_id);
+            self.thread.change_again(&mine, unsaved.records, &unsaved.common);
             again.extend(self.thread.take_records());
             self.unsaved = Some(again);
         }
@@ -489,6 +484,7 @@ mod tests {
     use crate::journal::folder::{self, SYNCED};
     use crate::journal::segments::Durability;
     use crate::journal::store::Store;
+    use crate::thread::Edit;
 
     /// A store in a new folder, which the caller deletes.
     fn store(durability: Durability) -> (PathBuf, Store) {
@@ -568,6 +564,34 @@ mod tests {
         let thread = open(&mut again);
         assert_eq!((thread.observations().next_number(), thread.pause_reason()), (next, None));
         assert_eq!(thread.recorded_until(&position), 99);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_batch_that_could_not_be_saved_is_whole_after_what_others_saved() {
+        let (folder, mut store) = store(Durability::Process);
+        say(&mut store, "one");
+        let mut other = Store::new(Storage { folder: Some(folder.clone()), ..Storage::default() });
+        let lock = fs::File::open(folder::folder_of(&folder, "a thread").join("lock")).unwrap();
+        lock.lock().unwrap();
+        open(&mut store).begin_batch();
+        say(&mut store, "of the batch");
+        for content in ["Dig", "Rake"] {
+            let add = Edit::Add { content: content.into(), position: None };
+            open(&mut store).change(|thread| thread.edit(add, 3)).unwrap();
+        }
+        let position = PositionRecord { session: "s".into(), offset: 99, ..PositionRecord::default() };
+        open(&mut store).end_batch(vec![position.clone()]);
+        drop(lock);
+        say(&mut other, "of the other");
+        assert_eq!((store.save_again().len(), store.take_warnings().len()), (0, 1));
+        let mut again =
+            Store::new(Storage { folder: Some(folder.clone()), history_limit: 10, ..Storage::default() });
+        let thread = open(&mut again);
+        let said: Vec<&str> = thread.observations().reported().filter_map(|one| one.payload.text()).collect();
+        assert_eq!((thread.list().len(), thread.recorded_until(&position)), (2, 99));
+        assert!(said.ends_with(&["of the other", "of the batch"]), "{said:?}");
+        assert_eq!(again.take_warnings(), [""; 0]);
         fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -25,14 +25,14 @@ impl Thread {
                 }
             }
             Record::Revision(made) => self.apply_revision(made),
-            Record::Known { sent, unanswered, reminded, noted, .. } => {
+            Record::Known { number, sent, unanswered, reminded, noted } => {
                 let known = sent.as_ref().map(|sent| apply(self.base(), sent));
                 mark_told(self.revisions.current_mut(), known.as_deref());
                 let list = self.revisions.current();
                 self.agent.learn(known, Some(list), list);
                 self.agent.heard = Some(!*unanswered);
                 self.agent.remind(reminded, list);
-                if *noted {
+                if let Some(list) = self.revisions.list(*number).filter(|_| *noted) {
                     self.agent.note(list);
                 }
             }

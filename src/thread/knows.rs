@@ -81,17 +81,17 @@ impl Agent {
         self.knows = Knows::Until { list, noted };
     }
 
-    /// Notes that it was told of all edits of the user that led to `current`.
-    pub(super) fn note(&mut self, current: &List) {
+    /// Notes that it was told of all edits of the user that led to a list.
+    pub(super) fn note(&mut self, list: List) {
         if let Knows::Until { noted, .. } = &mut self.knows {
-            *noted = Some(current.clone());
+            *noted = Some(list);
         }
     }
 
-    /// Notes that it was told again of the items with these ids. Those that left the list are forgotten.
+    /// Notes that it was told again of the items with these ids. Former ones that left the list are forgotten.
     pub(super) fn remind(&mut self, ids: &[String], current: &List) {
-        self.reminded.extend(ids.iter().cloned());
         self.reminded.retain(|id| current.iter().any(|item| item.id == *id));
+        self.reminded.extend(ids.iter().cloned());
     }
 }
 

@@ -46,7 +46,7 @@ pub enum Record {
     Revision(RevisionRecord),
     /// What the agent knows after a write that changed nothing, or what it was told otherwise.
     Known {
-        /// The number of the current revision, which the agent knows from now on.
+        /// The number of a revision, usually the newest.
         number: u64,
         /// As in a revision; if it is absent, the agent knows the current list.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,7 +57,7 @@ pub enum Record {
         /// The ids of the user's items that it was told of a second time, in addition to earlier ones.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         reminded: Vec<String>,
-        /// Whether it was told of all edits of the user up to here.
+        /// Whether it was told of all edits of the user up to that revision.
         #[serde(default, skip_serializing_if = "is_default")]
         noted: bool,
     },

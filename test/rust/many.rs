@@ -15,7 +15,7 @@ use todo_write::journal::store::{Storage, Store};
 use todo_write::journal::{folder_of, segment};
 use todo_write::list::item::Status;
 use todo_write::thread::activity::Ending;
-use todo_write::thread::{Edit, State, WriteOptions};
+use todo_write::thread::{Edit, State, Thread, WriteOptions};
 
 const PLANS: usize = 300;
 
@@ -133,6 +133,24 @@ fn what_could_not_be_saved_comes_after_what_others_saved() {
         assert_eq!(thread.list().iter().map(|item| &item.id).collect::<HashSet<_>>().len(), 4);
         assert_eq!((thread.revisions().last(), thread.current().unwrap().content.as_str()), (3, "Send"));
     }
+}
+
+#[test]
+fn the_agent_is_told_once_of_what_it_was_told_before_the_others_saved_theirs() {
+    let folder = Folder::new();
+    let (mut first, mut second) = (of_emacs("1", folder.path()), of_emacs("2", folder.path()));
+    let add = |content: &str| Edit::Add { content: content.into(), position: None };
+    let unanswered = WriteOptions { is_unanswered: true, ..WriteOptions::default() };
+    open(&mut first).change(|thread| thread.write(plan(&[("Read", InProgress)]), unanswered, 2));
+    let rename = Edit::Rename { id: "t1".into(), content: "Rake".into() };
+    open(&mut first).change(|thread| thread.edit(rename, 3)).unwrap();
+    let lock = fs::File::open(folder_of(folder.path(), KEY).join("lock")).unwrap();
+    lock.lock().unwrap();
+    assert_eq!(open(&mut first).change(Thread::take_untold), ["The user renamed \"Read\" to \"Rake\"."]);
+    drop(lock);
+    open(&mut second).change(|thread| thread.edit(add("Sow"), 4)).unwrap();
+    assert_eq!(open(&mut first).change(Thread::take_untold), ["The user added \"Sow\" (pending)."]);
+    assert_eq!(open(&mut second).change(Thread::take_untold), [""; 0]);
 }
 
 /// Set in the processes that change one plan: the folder, their name, and how many changes they make.
