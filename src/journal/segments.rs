@@ -260,7 +260,12 @@ impl Journal {
     /// The I/O error; `Other` if another version wrote it, or it is that of another plan.
     pub(crate) fn open(&mut self) -> io::Result<Option<OpenedThread>> {
         let segments = folder::segments(&self.folder);
-        for first in (0..segments.len()).rev() {
+        self.open_from(&segments, segments.len().saturating_sub(1))
+    }
+
+    /// Reads the plan from one of its oldest `segments` on.
+    fn open_from(&mut self, segments: &[(u64, PathBuf)], first: usize) -> io::Result<Option<OpenedThread>> {
+        for first in (0..=first).rev() {
             if let Some(opened) = self.replay(&segments[first..], first == 0)? {
                 return Ok(Some(opened));
             }
@@ -278,7 +283,8 @@ impl Journal {
         if matches!(span, Span::Observations(..)) {
             journal.history_limit = usize::MAX;
         }
-        let opened = journal.replay(&self.segments_of(span), true)?;
+        let (segments, first) = self.segments_of(span);
+        let opened = journal.open_from(&segments, first)?;
         Ok(opened.map(|opened| opened.thread))
     }
 
@@ -287,18 +293,21 @@ impl Journal {
     /// # Errors
     /// The I/O error.
     pub(crate) fn records_of(&self, span: &Span) -> io::Result<Vec<Record>> {
-        let records = self.segments_of(span).into_iter().map(|(_, path)| records_of(&path));
+        let (segments, first) = self.segments_of(span);
+        let records = segments[first..].iter().map(|(_, path)| records_of(path));
         Ok(records.collect::<io::Result<Vec<_>>>()?.concat())
     }
 
-    fn segments_of(&self, span: &Span) -> Vec<(u64, PathBuf)> {
+    /// The oldest segments, up to the last one of a span, and the place of its first one.
+    fn segments_of(&self, span: &Span) -> (Vec<(u64, PathBuf)>, usize) {
         let first = self.segments().rev().find(|segment| span.is_begun_before(segment));
         let first = first.map_or(0, |segment| segment.number);
         let end = self.segments().find(|segment| segment.number > first && span.ends_before(segment));
-        let numbers = first..end.map_or(u64::MAX, |segment| segment.number);
         let mut segments = folder::segments(&self.folder);
-        segments.retain(|(number, _)| numbers.contains(number));
-        segments
+        segments.retain(|(number, _)| end.is_none_or(|end| *number < end.number));
+        let first =
+            segments.partition_point(|(number, _)| *number < first).min(segments.len().saturating_sub(1));
+        (segments, first)
     }
 
     /// The plan as some successive segments have it; none if the first line of the first is damaged, unless it is

@@ -359,7 +359,7 @@ impl Store {
     }
 
     /// All plans, for [`super::search::search_plans`].
-    pub fn plans_to_search(&mut self, query: &Query) -> Vec<PlanToSearch> {
+    pub fn plans_to_search(&self, query: &Query) -> Vec<PlanToSearch> {
         let mut plans = Vec::new();
         for plan in self.plans.values().filter(|plan| plan.journal().is_none_or(|one| one.place().is_none()))
         {
@@ -368,11 +368,14 @@ impl Store {
             let (key, title) = (plan.key().to_owned(), plan.title().map(str::to_owned));
             plans.push(PlanToSearch { key, title, segments: Vec::new(), search });
         }
-        for KeptPlan { key, summary, .. } in self.kept(0).0.into_iter().rev() {
-            let folder = self.folder().map(|root| folder::folder_of(root, &key));
-            let segments = folder.iter().flat_map(|folder| folder::segments(folder));
-            let (segments, search) = (segments.map(|(_, path)| path).collect(), Search::new(query.clone()));
-            plans.push(PlanToSearch { key, title: summary.title, segments, search });
+        for folder in self.folder().map(folders).unwrap_or_default() {
+            // The small file may be missing, or older than the title.
+            let known = KeptPlan::read(&folder).map(|(known, _)| (known.key, known.summary.title));
+            let known = known.or_else(|| folder::key_of(&folder).map(|key| (key, None)));
+            let Some((key, title)) = known else { continue };
+            let title = self.plans.get(&key).map_or(title, |plan| plan.title().map(str::to_owned));
+            let segments = folder::segments(&folder).into_iter().map(|(_, path)| path).collect();
+            plans.push(PlanToSearch { key, title, segments, search: Search::new(query.clone()) });
         }
         plans
     }

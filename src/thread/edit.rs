@@ -118,7 +118,8 @@ impl Thread {
     /// [`Error::NothingToUndo`].
     pub fn undo(&mut self, now: Millis) -> Result<Outcome, Error> {
         let nothing = || Error::NothingToUndo { thread: self.key.clone() };
-        let numbers = self.revisions.iter().rev().map(|revision| revision.number).chain([0]);
+        let numbers = self.revisions.iter().rev().map(|revision| revision.number);
+        let numbers = numbers.chain([self.revisions.first()]);
         let (target, changes) = numbers
             .filter(|number| *number < self.undo_from)
             .map_while(|number| Some((number, diff(self.list(), &self.revisions.list(number)?))))

@@ -10,6 +10,7 @@ use crate::common::{Folder, KEY, PLAN, copied, file, kept, open, skip, store, wr
 use proptest::prelude::*;
 use serde_json::{Map, json};
 use todo_write::events::observation::{Details, Payload, Type};
+use todo_write::journal::segments::Span;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::journal::{decode, folder_of, segment};
 use todo_write::list::item::List;
@@ -267,6 +268,25 @@ fn a_missing_segment_leaves_what_the_others_have() {
     assert!(!before.is_empty() && list.starts_with(&before));
     add(&mut again, "One more".into(), 99);
     assert_eq!(open(&mut store(copy.path())).list().len(), before.len() + 1);
+}
+
+#[test]
+fn an_earlier_list_is_read_from_the_segment_before_a_damaged_one() {
+    let (folder, newest) = long();
+    let lengths = || {
+        let mut store = store(folder.path());
+        let last = open(&mut store).revisions().last();
+        let length = |number| {
+            let thread = store.spanning(KEY, Span::Revisions(number, number)).unwrap().unwrap();
+            thread.list_at(number).unwrap().len()
+        };
+        (1..=last).step_by(50).map(length).collect::<Vec<_>>()
+    };
+    let before = lengths();
+    let damaged = segment(&folder_of(folder.path(), KEY), newest - 2);
+    let text = fs::read_to_string(&damaged).unwrap();
+    fs::write(&damaged, text.replacen('{', "x", 1)).unwrap();
+    assert_eq!(lengths(), before);
 }
 
 #[test]

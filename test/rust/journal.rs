@@ -13,6 +13,7 @@ use crate::common::{
 use proptest::prelude::*;
 use serde_json::{Map, json};
 use todo_write::events::observation::{Details, Payload, Type};
+use todo_write::journal::search::{Query, search_plans};
 use todo_write::journal::segments::SEGMENT;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::journal::{Durability, folder_of, segment};
@@ -393,4 +394,32 @@ fn forgetting_a_thread_deletes_its_files_only() {
     assert_eq!(kept(&mut store), ["another"]);
     assert_eq!(open(&mut store).list().len(), 0);
     store.forget("never seen").unwrap();
+}
+
+#[test]
+fn fifty_changes_can_be_undone_after_a_restart() {
+    let folder = Folder::new();
+    let storage = Storage { folder: Some(folder.path().to_owned()), segment: 0, ..Storage::default() };
+    let mut before = Store::new(storage);
+    for n in 0..60 {
+        let content = format!("Task {n}");
+        open(&mut before).change(|thread| thread.edit(Edit::Add { content, position: None }, n)).unwrap();
+    }
+    let mut after = store(folder.path());
+    let thread = open(&mut after);
+    assert_eq!((0..60).take_while(|_| thread.change(|thread| thread.undo(99)).is_ok()).count(), 50);
+}
+
+#[test]
+fn a_search_finds_what_is_in_plans_without_a_small_file() {
+    let folder = Folder::new();
+    let mut before = store(folder.path());
+    write(open(&mut before), &[("Mend the fence", Pending)], 1);
+    let found = |store: &mut Store| {
+        let plans = store.plans_to_search(&Query::of("fence").unwrap());
+        let found = search_plans(plans, 9, |_, _| Ok::<(), ()>(())).unwrap().0;
+        found.into_iter().map(|place| place.thread).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&mut store(folder.path())), [KEY]);
+    assert_eq!(found(&mut before), [KEY]);
 }
