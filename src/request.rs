@@ -240,9 +240,7 @@ impl<'q> Request<'q> {
         always: Vec<Choice>,
         refusals: impl IntoIterator<Item = Choice>,
     ) -> Request<'q> {
-        let count = |parts: &Value| parts.as_array().map_or(0, Vec::len);
-        let size = given.as_object().map_or(0, serde_json::Map::len).max(count(&given["edits"]));
-        let excess = excess(size, FIELDS, "fields");
+        let excess = excess(given.as_object().map_or(0, serde_json::Map::len), FIELDS, "fields");
         let answerable = excess.is_none() && !tool.is_empty();
         let used = excess.map_or_else(used, Request::words);
         let mut options = vec![Choice::new("Yes", "allow", yes())];
@@ -282,10 +280,16 @@ impl<'q> Request<'q> {
     /// The approval of Claude Code's plan; without its text, only the terminal can approve it.
     fn of_plan(given: &'q Value) -> Request<'q> {
         let plan = filled(given, "plan");
+        let shown = vec!["plan", "planFilePath"];
+        let has_more =
+            given.as_object().into_iter().flatten().any(|(name, _)| !shown.contains(&name.as_str()));
+        let rest = if has_more { vec![(Cow::Borrowed(given), shown)] } else { Vec::new() };
+        let words = Detail::words(plan.unwrap_or("The plan is only in the terminal."));
         // Without a mode, the one before the plan comes back, which may be auto.
         let mode = |label: &str, mode: &str, kind| {
             let value = Decision { mode: Some(mode.to_owned()), ..yes() };
-            let text = Some(Word("edited"));
+            // What is edited replaces the plan alone.
+            let text = (!has_more).then_some(Word("edited"));
             Choice { text, ..Choice::new(format!("Approve the plan, and {label}"), kind, value) }
         };
         let options = vec![
@@ -300,7 +304,8 @@ impl<'q> Request<'q> {
             format: MARKDOWN,
             options,
             answerable: plan.is_some(),
-            ..Request::words(plan.unwrap_or("The plan is only in the terminal."))
+            detail: Detail { rest, ..words },
+            ..Request::words("")
         }
     }
 
@@ -524,9 +529,11 @@ fn words_of_codex(suggestion: &Value) -> Option<String> {
 #[derive(Debug)]
 struct Change<'q> {
     file: &'q str,
-    /// The whole new text, or else edits.
-    content: Option<&'q str>,
-    edits: Vec<&'q Value>,
+    /// What is replaced; none for the whole text.
+    old: Option<&'q str>,
+    new: &'q str,
+    /// Whether it is replaced everywhere.
+    all: bool,
     project: Option<&'q Path>,
 }
 
@@ -538,57 +545,55 @@ impl<'q> Change<'q> {
         file: &'q str,
         project: Option<&'q Path>,
     ) -> Option<(Change<'q>, Vec<&'q str>)> {
-        let is_edit = |edit: &&Value| edit["old_string"].is_string() && edit["new_string"].is_string();
-        let (content, edits, shown) = match tool {
-            "Write" => (Some(given["content"].as_str()?), Vec::new(), vec!["file_path", "content"]),
-            "Edit" => (None, vec![given], vec!["file_path", "old_string", "new_string"]),
-            "MultiEdit" => (None, given["edits"].as_array()?.iter().collect(), vec!["file_path", "edits"]),
+        let text = |name: &str| given[name].as_str();
+        let (old, new, shown) = match tool {
+            "Write" => (None, text("content")?, vec!["file_path", "content"]),
+            "Edit" => {
+                let shown = vec!["file_path", "old_string", "new_string"];
+                (Some(text("old_string")?), text("new_string")?, shown)
+            }
             _ => return None,
         };
-        edits.iter().all(is_edit).then_some((Change { file, content, edits, project }, shown))
+        let all = is_set(&given["replace_all"]);
+        Some((Change { file, old, new, all, project }, shown))
     }
 
     fn text(&self) -> String {
-        let Change { file, content, edits, project } = self;
+        let Change { file, old: replaced, new, all, project } = *self;
         let path = Path::new(file);
         let project = project.filter(|_| path.is_absolute());
         // A link out of the project is not followed, and a larger file is not compared.
         let known = project.and_then(|project| file::text_below(project, path, LARGEST_FILE).ok());
         let is_new = matches!(known, Some(None));
-        let old = known.map(Option::unwrap_or_default);
-        let edit = |edit: &&Value| Edit {
-            old: string(edit, "old_string").to_owned(),
-            new: string(edit, "new_string").to_owned(),
-            all: is_set(&edit["replace_all"]),
+        let before = known.map(Option::unwrap_or_default);
+        let after = match (replaced, &before) {
+            (None, _) => Ok(new.to_owned()),
+            (Some(old), Some(before)) => {
+                edit::apply(before, &[Edit { old: old.to_owned(), new: new.to_owned(), all }])
+            }
+            (Some(_), None) => Err(NotApplied::Missing),
         };
-        let new = match (content, &old) {
-            (Some(content), _) => Ok((*content).to_owned()),
-            (None, Some(old)) => edit::apply(old, &edits.iter().map(edit).collect::<Vec<_>>()),
-            (None, None) => Err(NotApplied::Missing),
-        };
-        match (old, new) {
-            (Some(old), Ok(new)) => {
+        match (before, after) {
+            (Some(before), Ok(after)) => {
                 let note = if is_new {
                     "\nThe file is new."
-                } else if old == new {
+                } else if before == after {
                     "\nNothing changes."
                 } else {
                     ""
                 };
-                diff(&[[file, &old, &new]]) + note
+                diff(&[[file, &before, &after]]) + note
             }
-            (None, Ok(new)) => {
-                diff(&[[file, "", &new]]) + "\nThe whole new text; what it replaces is not shown."
+            (None, Ok(after)) => {
+                diff(&[[file, "", &after]]) + "\nThe whole new text; what it replaces is not shown."
             }
             (_, Err(reason)) => {
-                let given =
-                    |edit: &&'q Value| [*file, string(edit, "old_string"), string(edit, "new_string")];
                 let note = match reason {
                     NotApplied::TooLarge => "the result is too large to be compared with the file.",
                     NotApplied::Missing => "the file was not compared.",
                 };
-                let all: Vec<_> = edits.iter().map(given).collect();
-                format!("{}\nThe old and the new text; {note}", diff(&all))
+                let given = diff(&[[file, replaced.unwrap_or_default(), new]]);
+                format!("{given}\nThe old and the new text; {note}")
             }
         }
     }

@@ -89,11 +89,7 @@ Call the function THEN, if it is non-nil, while the request is open."
       (dolist (size '(100 400))
         (todo-write-large-tests--ask
          "Edit" (list :file_path file :old_string "a" :replace_all t
-                      :new_string (make-string size ?b))))
-      (todo-write-large-tests--ask
-       "MultiEdit" (list :file_path file
-                         :edits (todo-write-large-tests--many
-                                 200 :old_string "a" :new_string "b%d"))))))
+                      :new_string (make-string size ?b)))))))
 
 (ert-deftest todo-write-large-questions-leave-time-for-keys ()
   (todo-write-large-tests--with nil
