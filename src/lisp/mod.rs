@@ -183,18 +183,6 @@ fn enter<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_call_within_another_one_is_an_error_in_place_of_a_hang() {
-        let nested = catch_unwind(|| with_module(|_| with_module(|_| ())));
-        assert_eq!(nested.unwrap_err().downcast_ref(), Some(&"a call within another one"));
-        with_module(|_| ());
-    }
-}
-
 fn now() -> Millis {
     millis_of(SystemTime::now()).unwrap_or_default()
 }
@@ -289,5 +277,17 @@ impl From<UserOptions> for Settings {
                 ..Policy::default()
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_within_another_one_is_an_error_in_place_of_a_hang() {
+        let nested = catch_unwind(|| with_module(|_| with_module(|_| ())));
+        assert_eq!(nested.unwrap_err().downcast_ref(), Some(&"a call within another one"));
+        with_module(|_| ());
     }
 }

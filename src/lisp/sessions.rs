@@ -16,7 +16,7 @@ use crate::wire::program::{Command, ConnectionState, Message, Process as LivePro
 pub(super) struct Followup {
     /// Whether its files and those of processes were read once.
     is_ready: bool,
-    /// The end of its silence's beginning, if that was long ago when it was not ready.
+    /// When it fell silent, if that was long ago while it was not ready.
     quiet: Option<SystemTime>,
     /// The number of its process.
     pid: Option<u32>,

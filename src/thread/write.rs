@@ -223,7 +223,7 @@ fn with_item_ids(mut drafts: Vec<Draft>, items: &[Option<Arc<Item>>], mut next_i
     drafts
 }
 
-/// The item of a draft: the old object if no field differs, so that [`diff`] can compare pointers.
+/// The item of a draft: the old object if no field differs, which revisions share.
 fn item_for(draft: Draft, old: Option<Arc<Item>>, next_id: &mut u64) -> Arc<Item> {
     let Some(old) = old else {
         let id = format!("t{next_id}");
