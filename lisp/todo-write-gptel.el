@@ -144,14 +144,15 @@ gptel is not loaded yet, do this when it is, and return nil.  Turning off
   "Return TOOLS without ours."
   (seq-remove (lambda (tool) (equal (gptel-tool-name tool) "todo_write")) tools))
 
-(defun todo-write-gptel--write (todos)
+(defun todo-write-gptel--write (todos &optional unanswered)
   "Write TODOS, which the model of this chat sent, and return the result text.
-The text of a refusal tells the model what is wrong."
+The text of a refusal tells the model what is wrong.  UNANSWERED non-nil
+means that the model does not get the text."
   (let ((thread (todo-write-gptel--ensure-thread)))
     ;; The first response came before the thread existed.
     (todo-write-gptel--record-prompt)
     (todo-write-gptel--note-tokens)
-    (let ((outcome (todo-write thread (list :todos todos) "gptel")))
+    (let ((outcome (todo-write thread (list :todos todos) "gptel" unanswered)))
       (when (and todo-write-gptel-in-chat (plist-get outcome :ok))
         (let* ((info (and todo-write-gptel--request (gptel-fsm-info todo-write-gptel--request)))
                (position (or (plist-get info :tracking-marker) (plist-get info :position)
@@ -323,9 +324,10 @@ and may be answered here; see `todo-write-gptel-agent'."
                                   (and (equal "TodoWrite" (gptel-tool-name tool))
                                        (equal "gptel-agent" (gptel-tool-category tool))))
                                 gptel-tools))
-             (let ((result (todo-write-gptel--write (plist-get (plist-get call :args) :todos))))
-               (and (eq todo-write-gptel-agent 'answer)
-                    (list :result result))))))
+             (let* ((answers (eq todo-write-gptel-agent 'answer))
+                    (result (todo-write-gptel--write (plist-get (plist-get call :args) :todos)
+                                                     (not answers))))
+               (and answers (list :result result))))))
       (when todo-write-gptel-thread
         (todo-write-gptel--note-tokens)
         (todo-write-gptel--call-id call)

@@ -9,6 +9,8 @@
 (require 'todo-write-gptel)
 (require 'todo-write-test-helper)
 
+(defvar gptel-tools)
+
 (defmacro todo-write-gptel-tests--in-chat (&rest body)
   "Evaluate BODY in a new buffer with a store of its own."
   (declare (indent 0) (debug t))
@@ -105,6 +107,31 @@
         (should-not (string-search "And?" (buffer-string)))
         (should (string-suffix-p "The user comments on /a:\nAnd?"
                                  (todo-write-gptel--write (todo-write-gptel-tests--todos "One"))))))))
+
+(ert-deftest todo-write-gptel-an-edit-counts-as-told-only-if-gptel-agents-model-was-told ()
+  (cl-letf (((symbol-function 'gptel-tool-name) (lambda (_) "TodoWrite"))
+            ((symbol-function 'gptel-tool-category) (lambda (_) "gptel-agent")))
+    (pcase-dolist (`(,todo-write-gptel-agent ,tells) '((t nil) (answer t)))
+      (ert-info ((format "%s" todo-write-gptel-agent))
+        (todo-write-gptel-tests--in-chat
+          (let* ((gptel-tools '(theirs))
+                 (call (lambda (&rest texts)
+                         (plist-get (todo-write-gptel--call-begins
+                                     (list :name "TodoWrite"
+                                           :args (apply #'todo-write-test-todos texts)))
+                                    :result))))
+            (funcall call "Rake" "Water")
+            (todo-write-edit todo-write-gptel-thread 'rename "t1" "Rake the leaves")
+            (todo-write-plan-comment todo-write-gptel-thread "Mind the bees" "you: Mind the bees")
+            (let ((result (funcall call "Rake" "Water")))
+              (should (eq tells (stringp result)))
+              (should (or (not tells) (string-search "Rake the leaves" result))))
+            ;; The model that was told, and sends the old text, wants that.
+            (funcall call "Rake" "Water the roses")
+            (should (equal (list (if tells "Rake" "Rake the leaves") "Water the roses")
+                           (todo-write-test-contents todo-write-gptel-thread)))
+            (should (eq tells (plist-get (car (todo-write-plan-comments todo-write-gptel-thread))
+                                         :told)))))))))
 
 ;;; Init files
 
