@@ -46,16 +46,12 @@ If another Emacs does this already, this one takes over when that ends."
 
 (defun todo-write-agents--switch-on ()
   "Open the socket, follow sessions, and watch for what agents must be told."
-  (condition-case err
-      (progn
-        (todo-write-note-watch t)
-        (todo-write-socket-open)
-        (todo-write-follow-watch t)
-        (add-hook 'todo-write-hub-check-hook #'todo-write-agents--read-again))
-    (todo-write-error
-     (todo-write-note-watch nil)
-     (setq todo-write-agents-mode nil)
-     (display-warning 'todo-write (cadr err))))
+  ;; It signals if the program is missing; nothing is on then.
+  (todo-write-socket-open)
+  ;; What the program says is read after this.
+  (todo-write-note-watch t)
+  (todo-write-follow-watch t)
+  (add-hook 'todo-write-hub-check-hook #'todo-write-agents--read-again)
   (run-hooks 'todo-write-machines-wanted-hook))
 
 (defun todo-write-agents--switch-off ()

@@ -81,14 +81,18 @@ for its feature."
   "Switch HOST on if that is wanted and its feature is loaded."
   (let ((feature (todo-write-host-feature host)))
     (when (and (todo-write-host-state host) (or (null feature) (featurep feature)))
-      (setf (todo-write-host-state host) 'on)
       ;; An init file, and the file of another package that is being loaded, go on.
       (condition-case-unless-debug err
-          (funcall (todo-write-host-switch-on host))
-        (error (display-warning 'todo-write
-                                (format-message "%s cannot be switched on: %s"
-                                                (todo-write-host-name host)
-                                                (error-message-string err))))))))
+          (prog1 (funcall (todo-write-host-switch-on host))
+            (setf (todo-write-host-state host) 'on))
+        (error
+         (setf (todo-write-host-state host) nil)
+         (when (todo-write-host-mode host)
+           (set (todo-write-host-mode host) nil))
+         (display-warning 'todo-write
+                          (format-message "%s cannot be switched on: %s"
+                                          (todo-write-host-name host)
+                                          (todo-write-core-error-text err))))))))
 
 (defun todo-write-host--waiting ()
   "Return the hosts that wait for a feature."

@@ -42,13 +42,18 @@
           (should (equal calls '(off on on))))
       (setq features (delq 'todo-write-host-tests-garden features)))))
 
+(defvar todo-write-host-tests-garden-mode nil "A mode that switches a host on.")
+
 ;; The file of the other package is being loaded then.
 (ert-deftest todo-write-host-that-cannot-be-switched-on-keeps-no-other-from-it ()
   (todo-write-host-tests--with calls
     (todo-write-host-define "Garden" :feature 'todo-write-host-tests-garden
-      :switch-on (lambda () (error "No such function")))
+      :mode 'todo-write-host-tests-garden-mode
+      :switch-on (lambda () (error "No such function"))
+      :switch-off (lambda () (push 'off calls)))
     (todo-write-host-define "Orchard" :feature 'todo-write-host-tests-garden
       :switch-on (lambda () (push 'on calls)))
+    (setq todo-write-host-tests-garden-mode t)
     (todo-write-host-switch "Garden" t)
     (todo-write-host-switch "Orchard" t)
     (unwind-protect
@@ -57,7 +62,12 @@
                   (debug-on-error nil))
           (provide 'todo-write-host-tests-garden)
           (run-hook-with-args 'after-load-functions "garden.el")
-          (should (equal calls '(on "Garden cannot be switched on: No such function"))))
+          (should (equal calls '(on "Garden cannot be switched on: No such function")))
+          (ert-info ("It is off, and has nothing to take away")
+            (should-not todo-write-host-tests-garden-mode)
+            (should-not (todo-write-host-state (todo-write-host-named "Garden")))
+            (todo-write-host-switch "Garden" nil)
+            (should-not (memq 'off calls))))
       (setq features (delq 'todo-write-host-tests-garden features)))))
 
 (ert-deftest todo-write-host-stays-on-when-its-file-is-loaded-again ()
