@@ -202,16 +202,23 @@ cancels it."
   "The command that last undid a write of the agent, or nil.
 Repeated at once, it does not ask again.")
 
+(defvar todo-write-edit--taken-back nil
+  "The revisions that \\`C-u u' took back, and those that did so.
+A list of (THREAD . REVISION).")
+
 (defun todo-write-edit-undo (&optional mine)
   "Undo the last change of the list, by the agent or by you; say what it was.
 Before the first write of the agent, ask.  With a prefix argument MINE,
-take back your own last edit, also if the agent has written since."
+take back your own last edit, also if the agent has written since; again,
+the one before."
   (interactive "P" todo-write-view-mode)
   (let* ((thread (todo-write-edit--thread))
          (revision (if mine
                        (seq-find (lambda (revision)
                                    (and (equal (plist-get revision :author) "user")
-                                        (not (equal (plist-get revision :operation) "undo"))))
+                                        (not (equal (plist-get revision :operation) "undo"))
+                                        (not (member (cons thread revision)
+                                                     todo-write-edit--taken-back))))
                                  (reverse (todo-write-revisions thread)))
                      (todo-write-edit--undoable thread)))
          (what (and revision (todo-write-edit--description thread revision))))
@@ -219,6 +226,8 @@ take back your own last edit, also if the agent has written since."
            (apply #'todo-write-edit--do #'todo-write-edit thread
                   (or (and revision (todo-write-edit--inverse thread revision))
                       (user-error "Your last edit no longer stands")))
+           (dolist (each (list revision (car (last (todo-write-revisions thread)))))
+             (push (cons thread each) todo-write-edit--taken-back))
            (message "Took back: %s" what))
           ((or (not (equal (plist-get revision :author) "agent"))
                (and todo-write-edit--may-undo-writes
