@@ -192,12 +192,16 @@ here again: then the outermost call goes on."
         (setq todo-write-hub--inside t)
         (dolist (news (todo-write-core-call todo-write-dyn--feed))
           (setq todo-write-hub--heard (float-time))
-          (condition-case-unless-debug err
-              (run-hook-with-args (if (keywordp (car news)) 'todo-write-hub-call-functions
-                                    'todo-write-hub-functions)
-                                  news)
-            ;; `C-g' may end the wait for a file; what follows is dispatched all the same.
-            ((error quit) (message "todo-write: %s" (todo-write-core-error-text err)))))))))
+          (run-hook-wrapped (if (keywordp (car news)) 'todo-write-hub-call-functions
+                              'todo-write-hub-functions)
+                            #'todo-write-hub--call-with news))))))
+
+(defun todo-write-hub--call-with (function news)
+  "Call FUNCTION with NEWS; return nil, so that the others are called, too."
+  (condition-case-unless-debug err
+      (ignore (funcall function news))
+    ;; `C-g' may end the wait for a file; what follows is dispatched all the same.
+    ((error quit) (ignore (message "todo-write: %s" (todo-write-core-error-text err))))))
 
 (defun todo-write-hub-tell (machine command)
   "Tell the program COMMAND, or that of MACHINE, a name, if that is non-nil.

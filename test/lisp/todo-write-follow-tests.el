@@ -1226,7 +1226,8 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
           (fails (lambda (_message) (error "No"))))
       (unwind-protect
           (progn
-            (add-hook 'todo-write-hub-functions fails 90)
+            ;; Before the one that takes it.
+            (add-hook 'todo-write-hub-functions fails -90)
             (todo-write-follow (todo-write-follow-tests--session
                                 (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
             (should (todo-write-test-contents "claude:a")))
