@@ -101,7 +101,13 @@ nothing.
   (setq-local todo-write-events-draw #'todo-write-review--set-header
               todo-write-org-review #'todo-write-review--markdown)
   (buffer-disable-undo)
+  (add-hook 'window-buffer-change-functions #'todo-write-review--on-shown nil t)
   (add-hook 'todo-write-events-functions #'todo-write-review--on-event))
+
+(defun todo-write-review--on-shown (window)
+  "Count soon what is new if that changed before WINDOW showed this review."
+  (when (todo-write-events-marked-p (window-buffer window))
+    (todo-write-later (window-buffer window))))
 
 (defun todo-write-review--on-event (thread what _data)
   "Count soon what is new if WHAT is a change of THREAD.

@@ -277,6 +277,18 @@ Its task One changed the file f, and Two, which is in progress, g and h."
     (with-current-buffer todo-write-view-buffer-name
       (should (equal '("(h)" "g") (todo-write-review-tests--review "C-u v"))))))
 
+(ert-deftest todo-write-review-counts-what-came-while-no-window-showed-it ()
+  (todo-write-review-tests--with-plan
+    (goto-char (point-min))
+    (todo-write-review-tests--review "v")
+    (set-window-buffer nil "*scratch*")
+    (todo-write-review-tests--edit "g" "newer\n")
+    (todo-write-redraw)
+    (should-not (string-search "1 more file" header-line-format))
+    (set-window-buffer nil (current-buffer))
+    (run-hook-with-args 'window-buffer-change-functions (selected-window))
+    (todo-write-test-wait (lambda () (string-search "1 more file" header-line-format)))))
+
 (ert-deftest todo-write-review-r-marks-what-is-shown-and-u-takes-it-back ()
   (todo-write-review-tests--with-plan
     (goto-char (point-min))
