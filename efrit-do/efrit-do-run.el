@@ -149,9 +149,10 @@ Say how to continue SESSION if it is not done."
       (todo-write-redraw)
       (todo-write-page-keep #'todo-write-place-at #'todo-write-place-position
                             (lambda ()
-                              (todo-write-view-move-goto-entry
-                               (cons 'turn (car (todo-write-turns-headings thread 0)))
-                               (car (efrit-do-session-said session))))))
+                              (let ((turn (car (todo-write-turns-headings thread 0)))
+                                    (said (car (efrit-do-session-said session))))
+                                (if said (todo-write-view-move-goto-entry (cons 'turn turn) said)
+                                  (todo-write-view-move-goto-turn turn))))))
     (when (efrit-do-session-resumable-p session)
       (message (substitute-command-keys
                 "Stopped: %s.  \\<efrit-do-plan-mode-map>C-u \\[efrit-do-cancel] in the plan continues")

@@ -133,8 +133,7 @@ another machine, show the agents there."
   (let ((buffer (current-buffer))
         (process-environment (todo-write-mcp-setup--environment))
         (output ""))
-    (setq mode-line-process ":working"
-          todo-write-mcp-setup--process
+    (setq todo-write-mcp-setup--process
           (make-process
            :name "todo-write-mcp setup" :noquery t :connection-type 'pipe :file-handler t
            :command `(,(car todo-write-mcp-setup--command) "setup" ,id ,@options
@@ -148,6 +147,7 @@ another machine, show the agents there."
                  (setq mode-line-process nil
                        todo-write-mcp-setup--said (cons id output))
                  (todo-write-mcp-setup--draw))))))
+    (setq mode-line-process ":working")
     (ignore-errors (process-send-eof todo-write-mcp-setup--process))))
 
 (defun todo-write-mcp-setup--draw ()

@@ -84,6 +84,10 @@
     (should (efrit-do-run-tests--has-p "Half an answer"))
     (should (efrit-do-run-tests--has-p "overloaded"))))
 
+(ert-deftest efrit-do-opens-nothing-if-an-agent-ends-without-a-word ()
+  (efrit-do-run-tests--with-plan '(((:error "overloaded")))
+    (should-not (memq nil todo-write-view-rows-open))))
+
 (ert-deftest efrit-do-has-its-keys-in-the-plans-of-sessions-only ()
   (efrit-do-run-tests--with-plan '(((:text "Done.")))
     (setf (efrit-do-session-status session) 'running)

@@ -40,6 +40,15 @@
     (should (equal "" (todo-write-setup-test-read "log")))
     (should (equal '("bin") (directory-files home nil "\\`[^.]")))))
 
+(ert-deftest todo-write-mcp-setup-does-not-say-that-it-works-if-the-program-cannot-run ()
+  (todo-write-with-setup
+    (todo-write-setup-test-run)
+    (with-current-buffer "*todo-write MCP*"
+      (setq todo-write-mcp-setup--command '("/missing"))
+      (cl-letf (((symbol-function 'make-process) (lambda (&rest _) (error "No pipe"))))
+        (should-error (todo-write-mcp-setup--run "other")))
+      (should-not mode-line-process))))
+
 (ert-deftest todo-write-mcp-setup-sets-an-agent-up-and-takes-it-back-if-its-buttons-are-pressed ()
   (todo-write-with-setup
     (todo-write-setup-test-write "bin/claude" todo-write-setup-test-claude #o755)
