@@ -202,6 +202,9 @@ Signal a `user-error' unless the key of this command may answer that now."
      ("o" "Its buffer, or where it runs" todo-write-answer-choose)
      ("q" "Leave it open" todo-write-answer-choose))))
 
+;; Another request would take the place of this one by a slip for `A'.
+(define-key todo-write-answer-mode-map "a" #'undefined)
+
 (define-derived-mode todo-write-answer-mode special-mode "Request"
   "Major mode of the buffer that shows what an agent asks.
 

@@ -402,6 +402,12 @@
                                                        :type 'user-error)))))))
       (should (equal given (if text '(no "Neither grows here") 'nothing))))))
 
+(ert-deftest todo-write-answer-a-slip-for-always-shows-no-other-request ()
+  (with-temp-buffer
+    (todo-write-answer-mode)
+    (should (eq 'todo-write-answer-choose (key-binding "A")))
+    (should (eq 'undefined (key-binding "a")))))
+
 (ert-deftest todo-write-answer-the-first-key-waits-longer-than-a-later-one ()
   (let (pauses passed)
     (cl-letf (((symbol-function 'run-at-time)
