@@ -203,7 +203,7 @@ Signal a `user-error' unless the key of this command may answer that now."
      ("q" "Leave it open" todo-write-answer-choose))))
 
 ;; Another request would take the place of this one by a slip for `A'.
-(define-key todo-write-answer-mode-map "a" #'undefined)
+(define-key todo-write-answer-mode-map "a" nil)
 
 (define-derived-mode todo-write-answer-mode special-mode "Request"
   "Major mode of the buffer that shows what an agent asks.
