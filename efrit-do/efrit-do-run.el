@@ -172,13 +172,12 @@ Say how to continue SESSION if it is not done."
   (or (efrit-do-run--session-here predicate)
       (seq-find predicate efrit-do-sessions)))
 
-;;;###autoload
 (defun efrit-do-cancel (&optional session continue)
   "Stop SESSION, by default that of this buffer or the newest running one.
 Abort its request, run no further tool, and pause its list.  With a prefix
 argument CONTINUE, continue one that was stopped; see `efrit-do-continue'.
 Signal a `user-error' if there is none."
-  (interactive (list nil current-prefix-arg))
+  (interactive (list nil current-prefix-arg) efrit-do-plan-mode)
   (if continue
       (efrit-do-continue session)
     (let ((session (or session

@@ -14,7 +14,8 @@
 (defconst todo-write-commands--files
   '((todo-write-agents todo-write-agents-mode)
     (todo-write-answer todo-write-answer)
-    (todo-write-answer-plan todo-write-answer-comment todo-write-answer-edit)
+    (todo-write-answer-plan (todo-write-answer-comment todo-write-answer-mode)
+                            (todo-write-answer-edit todo-write-answer-mode))
     (todo-write-connect todo-write-connect)
     (todo-write-efrit todo-write-efrit-mode)
     (todo-write-follow todo-write-follow)
@@ -23,14 +24,16 @@
     (todo-write-log todo-write-log)
     (todo-write-mcp-setup todo-write-setup)
     (todo-write-attention todo-write-next-waiting)
-    (todo-write-note todo-write-tell)
+    (todo-write-note (todo-write-tell todo-write-view-mode todo-write-list-mode
+                                      todo-write-review-mode))
     (todo-write-org todo-write-copy)
     (todo-write-resume todo-write-resume-session)
-    (todo-write-review todo-write-comment todo-write-review)
+    (todo-write-review (todo-write-comment todo-write-visit-diff-mode) todo-write-review)
     (todo-write-search todo-write-search)
     (todo-write-timeline todo-write-timeline)
     (todo-write-view todo-write-show))
-  "The files of commands that are called from below, lists (FILE COMMAND...).")
+  "The files of commands that are called from below, lists (FILE COMMAND...).
+A COMMAND that is only for buffers of some modes is a list (COMMAND MODE...).")
 
 (defconst todo-write-commands--functions
   '((todo-write-agent . todo-write-agent-watch)
@@ -50,8 +53,8 @@ Emacs calls them when a hook gets a function.")
          (and (get (buffer-local-value 'major-mode buffer) 'todo-write-menu) t))))
 
 (pcase-dolist (`(,file . ,commands) todo-write-commands--files)
-  (dolist (command commands)
-    (autoload command (symbol-name file) nil t)))
+  (pcase-dolist (`(,command . ,modes) (mapcar #'ensure-list commands))
+    (autoload command (symbol-name file) nil (or modes t))))
 
 (pcase-dolist (`(,file . ,function) todo-write-commands--functions)
   (autoload function (symbol-name file)))

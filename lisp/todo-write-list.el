@@ -387,6 +387,7 @@ If the region is active, all agents in it are treated like the first one."
 
 (defun todo-write-list-to-forget ()
   "Return the thread at point, or those in the active region, after a question."
+  (todo-write-menu-require 'todo-write-list-mode)
   (let ((threads (todo-write-list--threads-here)))
     (unless (yes-or-no-p (if (cdr threads)
                              (format "Forget the plans of %d agents and their histories? "

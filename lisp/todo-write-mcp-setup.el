@@ -95,12 +95,16 @@ this package."
 (define-obsolete-function-alias 'todo-write-mcp-setup #'todo-write-setup "0.4.0")
 
 ;;;###autoload
-(defun todo-write-setup ()
+(defun todo-write-setup (&optional again)
   "Show which agents are here, and give them the tool todo_write.
-If the program `todo-write-mcp' is missing, offer to download or build it
-first.  Switch `todo-write-agents-mode' on if it is off.  In a folder of
-another machine, show the agents there."
-  (interactive)
+If the module or the program `todo-write-mcp' is missing, offer to download
+or build it first, and with a prefix argument AGAIN also if it is there.
+Switch `todo-write-agents-mode' on if it is off.  In a folder of another
+machine, show the agents there."
+  (interactive "P")
+  (todo-write-module-renew again)
+  (when (and again (not (file-remote-p default-directory)))
+    (todo-write-module-get "todo-write-mcp" "The program todo-write-mcp is to be replaced."))
   (let* ((remote (file-remote-p default-directory))
          (file (if remote (expand-file-name (concat remote "~/.todo-write/bin/todo-write-mcp"))
                  (todo-write-module-program)))

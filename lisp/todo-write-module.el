@@ -142,15 +142,6 @@ A package has the Lisp files beside the sources, a checkout below them."
   (file-name-as-directory
    (expand-file-name (or (getenv "CARGO_TARGET_DIR") "target") (todo-write-module-sources))))
 
-(defun todo-write-module--outdated-p (file)
-  "Return non-nil if FILE was built here and its sources are newer."
-  (when-let* ((sources (todo-write-module-sources))
-              ((file-directory-p (todo-write-module--target))))
-    (seq-some (lambda (source) (file-newer-than-file-p source file))
-              (cons (expand-file-name "Cargo.toml" sources)
-                    (directory-files-recursively
-                     (expand-file-name "src" sources) "\\.rs\\'")))))
-
 (defun todo-write-module--unfit (file)
   "Return why the module FILE cannot be used, a sentence, or nil."
   (cond
@@ -170,42 +161,37 @@ Loading or asking there would block Emacs, or recur."
   ;; filters set the second.
   (or inhibit-redisplay inhibit-quit todo-write-module--asking))
 
-;;;###autoload
-(defun todo-write-module-load (&optional again)
+(defun todo-write-module-load ()
   "Load the module if it is not loaded, after downloading or building it.
 Signal a `todo-write-error' that names the remedy if that fails.  During
 redisplay, in a timer and in a process filter, do not load it: signal
-that error, and show the user a message with a button.
+that error, and show the user a message with a button."
+  (unless (featurep 'todo-write-dyn)
+    (when (todo-write-module--busy-p)
+      (todo-write-module--warn-missing "The module of todo-write is not loaded.")
+      (todo-write-module--error
+       "The module is not loaded.  The user gets it with M-x todo-write-setup"))
+    (todo-write-module--load))
+  (unless (equal todo-write-module--loaded-version todo-write-version)
+    (todo-write-module--error
+     "The loaded module is version %s, the Lisp files are %s; %srestart Emacs"
+     (or todo-write-module--loaded-version "unknown") todo-write-version
+     (if-let* ((file (todo-write-module-find))
+               ((equal todo-write-version (todo-write-module-file-version file))))
+         ""
+       (concat (todo-write-module-remedy "todo-write-dyn") " and ")))))
 
-Non-nil AGAIN, interactively a prefix argument, downloads or builds it
-although there is one.  If that is loaded, the new one counts from the
-next session on."
-  (interactive "P")
-  (when (called-interactively-p 'any)
-    (setq todo-write-module-declined nil))
-  (let* ((loaded (featurep 'todo-write-dyn))
-         (again (or again (and loaded (called-interactively-p 'any)
-                               (todo-write-module--unfit (todo-write-module-find))))))
-    (when again
-      (todo-write-module-get "todo-write-dyn" "The module of todo-write is to be replaced."))
-    (unless loaded
-      (when (todo-write-module--busy-p)
-        (todo-write-module--warn-missing "The module of todo-write is not loaded.")
-        (todo-write-module--error
-         "The module is not loaded.  The user gets it with M-x todo-write-module-load"))
-      (todo-write-module--load))
-    (if (and again loaded)
-        (message "The module is installed; restart Emacs to use it")
-      (unless (equal todo-write-module--loaded-version todo-write-version)
-        (todo-write-module--error
-         "The loaded module is version %s, the Lisp files are %s; %srestart Emacs"
-         (or todo-write-module--loaded-version "unknown") todo-write-version
-         (if-let* ((file (todo-write-module-find))
-                   ((equal todo-write-version (todo-write-module-file-version file))))
-             ""
-           (concat (todo-write-module-remedy "todo-write-dyn") " and "))))
-      (when (called-interactively-p 'any)
-        (message "The module is loaded")))))
+(defun todo-write-module-renew (again)
+  "Get and load the module, since the user asks for it.
+If it is loaded and of another version than the Lisp files, or if AGAIN is
+non-nil, replace its file, which counts from the next session on."
+  (setq todo-write-module-declined nil)
+  (when (or again (and (featurep 'todo-write-dyn)
+                       (todo-write-module--unfit (todo-write-module-find))))
+    (todo-write-module-get "todo-write-dyn" "The module of todo-write is to be replaced.")
+    (when (featurep 'todo-write-dyn)
+      (message "The module is installed; restart Emacs to use it")))
+  (todo-write-module-load))
 
 (defun todo-write-module--load ()
   "Load the module, after getting it if it is missing."
@@ -213,13 +199,8 @@ next session on."
     (todo-write-module--error "This Emacs is built without support for modules"))
   (let* ((file (todo-write-module-find))
          (unfit (todo-write-module--unfit file)))
-    (cond
-     (unfit (todo-write-module-get "todo-write-dyn" unfit))
-     ((and (todo-write-module--can-ask-p) (todo-write-module--outdated-p file)
-           (todo-write-module--choose
-            "The sources of todo-write's module are newer than it."
-            (assq-delete-all 'download (todo-write-module--ways "todo-write-dyn"))))
-      (todo-write-module--build "todo-write-dyn")))
+    (when unfit
+      (todo-write-module-get "todo-write-dyn" unfit))
     (require 'todo-write-dyn (todo-write-module-find))))
 
 (defun todo-write-module-prepare ()
@@ -244,8 +225,7 @@ otherwise, as in the init file, show a message with a button."
                  (concat reason "\n"
                          (make-text-button
                           (copy-sequence "[Get the module]") nil
-                          'action (lambda (_)
-                                    (call-interactively #'todo-write-module-load)))))))
+                          'action (lambda (_) (todo-write-module-renew nil)))))))
 
 ;;; Getting
 
@@ -297,8 +277,7 @@ REASON is a sentence that says why it is needed."
        (todo-write-module--machine) (todo-write-module--build-problem)
        (file-name-nondirectory (todo-write-module--installed name))
        (abbreviate-file-name (todo-write-module-folder))))
-     ((equal name "todo-write-mcp") "Get it with M-x todo-write-setup")
-     (t (format "%s it with M-x todo-write-module-load"
+     (t (format "%s it with M-x todo-write-setup"
                 (mapconcat (lambda (way) (capitalize (symbol-name (car way)))) ways " or "))))))
 
 (defun todo-write-module--installed (name)

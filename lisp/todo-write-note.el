@@ -9,7 +9,7 @@
 ;; uses task tools of its own, its hook `todo-write-mcp note' reports them once, after
 ;; its next tool call or at the end of its turn.
 ;;
-;; `M-x todo-write-tell' gives a working agent a message in the same ways, and so do the
+;; `todo-write-tell' gives a working agent a message in the same ways, and so do the
 ;; comments of a review.  The plan keeps them until the agent was told.
 ;;
 ;; The hook runs after each tool call, so the program that serves the socket answers it
@@ -19,10 +19,12 @@
 
 (require 'map)
 (require 'todo-write)
+(require 'todo-write-attention)
 (require 'todo-write-compose)
 (require 'todo-write-events)
 (require 'todo-write-here)
 (require 'todo-write-host)
+(require 'todo-write-list)
 (require 'todo-write-plan)
 (require 'todo-write-mcp-setup)
 (require 'todo-write-machines)
@@ -228,7 +230,6 @@ The value is `step', `result', `hook' or `draft'."
 (defconst todo-write-note--most 4000
   "Maximum number of characters of a message.")
 
-;;;###autoload
 (defun todo-write-tell (thread message &optional about)
   "Give the agent of THREAD the MESSAGE, or let the user write one if it is nil.
 It arrives with the next result of `todo_write', or by the plugin for
@@ -244,11 +245,17 @@ ABOUT is nil or a plist that says which changed lines MESSAGE is about:
 message reaches the agent, such a comment is copied instead, together with
 those that were copied since your last prompt, so that one paste has all."
   (interactive
-   (let ((thread (todo-write-here-thread)))
+   ;; Elsewhere, one could be taken for another.
+   (let ((thread (or (todo-write-here-thread-here)
+                     (todo-write-read-thread "Tell the agent of: "))))
      (todo-write-note--check thread)
-     (list thread nil)))
+     (list thread nil))
+   todo-write-view-mode todo-write-list-mode todo-write-review-mode)
   (if (null message)
-      (todo-write-compose "*todo-write-message*" thread "Message to the agent"
+      (todo-write-compose "*todo-write-message*" thread
+                          (concat "Message to the agent of “"
+                                  (todo-write-agent-label (todo-write-attention-agent-of thread))
+                                  "”")
                           (lambda (text) (todo-write-tell thread text) nil))
     (todo-write-note--tell thread message about)))
 

@@ -552,16 +552,12 @@ DO NOT use for simple single-step tasks like opening files.")
 
 ;;; Keeping and forgetting
 
-;;;###autoload
 (defun todo-write-forget (thread)
   "Forget THREAD: its list, its history and its journal.
 THREAD may be a list of threads.  Signal `todo-write-journal-error' if a
-journal cannot be deleted.  In the overview, forget that at point or all in
-the active region, and with a prefix argument, all plans of a project, each
-after a question."
-  (interactive (list (cond (current-prefix-arg (todo-write--read-project-to-forget))
-                           ((derived-mode-p 'todo-write-list-mode) (todo-write-list-to-forget))
-                           (t (todo-write-read-thread "Forget thread: ")))))
+journal cannot be deleted.  As a command of the overview, forget that at
+point or all in the active region, after a question."
+  (interactive (list (todo-write-list-to-forget)) todo-write-list-mode)
   (if (and (consp thread) (proper-list-p thread) (seq-every-p #'stringp thread))
       (mapc #'todo-write-forget thread)
     (todo-write-core-configure)
@@ -569,28 +565,6 @@ after a question."
       (remhash thread todo-write-core-token-runs)
       (todo-write-core-call todo-write-dyn--forget thread)
       (todo-write-events-dispatch thread 'forgotten))))
-
-(defun todo-write--read-project-to-forget ()
-  "Read a project; return its threads if the user wants to delete them.
-No journal is read, and no remote folder is asked."
-  (let* ((loaded (todo-write-threads-loaded))
-         (plans (append (mapcar (lambda (key) (list :key key :about (todo-write-about key))) loaded)
-                        (seq-remove (lambda (kept) (member (plist-get kept :key) loaded))
-                                    (todo-write-threads-kept))))
-         (projects (seq-group-by
-                    (lambda (plan)
-                      (let ((project (plist-get (plist-get plan :about) :project)))
-                        (if project (file-name-as-directory project) "")))
-                    plans))
-         (root (completing-read "Forget all plans of project: " (delete "" (mapcar #'car projects))
-                                nil t nil nil (todo-write--project)))
-         (threads (mapcar (lambda (plan) (plist-get plan :key)) (cdr (assoc root projects)))))
-    (unless threads
-      (user-error "No plan of %s" root))
-    (unless (yes-or-no-p (format "Delete %s of %s, with all that is recorded? "
-                                 (todo-write-text-count (length threads) "plan") root))
-      (user-error "Nothing is deleted"))
-    threads))
 
 (defun todo-write-prune ()
   "Delete old journals; return the number of deleted ones.

@@ -142,7 +142,7 @@ The server gives ANSWER; nil stands for no server."
   (todo-write-download-tests--with "todo-write-dyn" "" ""
     (let ((todo-write-module-source 'ask))
       (should (string-match-p
-               "It is missing.  Download it with M-x todo-write-module-load"
+               "It is missing.  Download it with M-x todo-write-setup"
                (error-message-string (should-error (todo-write-module-get
                                                     "todo-write-dyn" "It is missing."))))))
     (should-not (file-exists-p todo-write-module-directory))))

@@ -143,7 +143,9 @@ Leave out declarations, features, groups, versions and documentation."
 They are those of the one table that says where each is."
   (cl-loop for form in (cdr (assoc "todo-write-commands" todo-write-layers-tests--libraries))
            when (eq 'todo-write-commands--files (car-safe (cdr-safe form)))
-           append (mapcan (lambda (entry) (copy-sequence (cdr entry))) (cadr (nth 2 form)))))
+           append (mapcan (lambda (entry)
+                            (mapcar (lambda (command) (car (ensure-list command))) (cdr entry)))
+                          (cadr (nth 2 form)))))
 
 (defun todo-write-layers-tests--called ()
   "Return the other functions of that table."

@@ -140,7 +140,7 @@
             (todo-write-test-write "theirs" "One")
             (with-temp-buffer
               (setq default-directory (file-name-as-directory ours))
-              (dolist (command '(todo-write-copy todo-write-show-diff todo-write-tell))
+              (dolist (command '(todo-write-copy todo-write-show-diff))
                 (should (equal (list command "ours")
                                (list command
                                      (car (eval (cadr (interactive-form command)) t))))))
@@ -155,6 +155,20 @@
           (when (get-buffer name)
             (kill-buffer name)))
         (delete-directory ours t)))))
+
+(ert-deftest todo-write-list-forgets-nothing-without-a-question ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "One")
+    (let (asked)
+      (cl-letf (((symbol-function 'yes-or-no-p) (lambda (_) (setq asked t) nil))
+                ((symbol-function 'completing-read)
+                 (lambda (_prompt table &rest _) (car (all-completions "" table)))))
+        (dolist (buffer (list (get-buffer-create "*scratch*")
+                              (save-window-excursion (todo-write-list))))
+          (with-current-buffer buffer
+            (should-error (call-interactively #'todo-write-forget) :type 'user-error)))
+        (should asked)))
+    (should (equal '("a") (todo-write-threads)))))
 
 (defun todo-write-list-tests--root (folder)
   "Return the project of FOLDER as the store keeps it."

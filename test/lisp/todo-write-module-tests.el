@@ -96,7 +96,7 @@ It records the depth of the deepest minibuffer."
                                   (condition-case err (todo-write "a" "{\"todos\":[]}")
                                     (todo-write-error (setq heard (cadr err))))))))
     (todo-write-test-wait (lambda () (todo-write-user-eval 'heard)))
-    (should (string-match-p "\\`The module is not loaded.*M-x todo-write-module-load\\'"
+    (should (string-match-p "\\`The module is not loaded.*M-x todo-write-setup\\'"
                             (todo-write-user-eval 'heard)))
     (should (equal '(0 1)
                    (todo-write-user-eval
@@ -127,7 +127,7 @@ It records the depth of the deepest minibuffer."
                        (list todo-write-agents-mode
                              (and (re-search-forward "^Error.*" nil t) (match-string 0)))))))
     (todo-write-copy-put-module todo-write-copy-folder)
-    (todo-write-user-type "\extodo-write-module-load\r")
+    (todo-write-user-type "\extodo-write-list\r")
     (todo-write-test-wait
      (lambda () (todo-write-user-eval '(and (bound-and-true-p todo-write-hub-process) t))))))
 
@@ -210,7 +210,7 @@ It records the depth of the deepest minibuffer."
       (should-not (string-match-p "\\bOr\\b" text)))
     (todo-write-copy-put-sources)
     (should (string-match-p
-             "is missing.  Build it with M-x todo-write-module-load"
+             "is missing.  Build it with M-x todo-write-setup"
              (todo-write-copy-emacs '(todo-write-state "a"))))))
 
 (ert-deftest todo-write-module-without-cargo-says-what-to-get ()

@@ -137,6 +137,29 @@ The user deleted \"Rake\"."))
       (should (equal "The user says: Use make check"
                      (todo-write-note-tests--told "PostToolUse"))))))
 
+(ert-deftest todo-write-tell-names-the-agent-and-takes-none-for-another ()
+  (todo-write-with-store
+    (save-window-excursion
+      (dolist (name '("a" "b"))
+        (todo-write name `(:title ,name :todos [(:content "One" :status "pending")]))
+        (todo-write-observe name "TITLE" (concat "Garden " name)))
+      (let (asked)
+        (cl-letf (((symbol-function 'completing-read)
+                   (lambda (_prompt table &rest _)
+                     (setq asked t)
+                     (seq-find (lambda (title) (string-search "Garden a" title))
+                               (all-completions "" table)))))
+          ;; "b" wrote last.
+          (with-temp-buffer
+            (call-interactively #'todo-write-tell)))
+        (should asked))
+      (with-current-buffer "*todo-write-message*"
+        (should (string-search "“Garden a”" header-line-format))
+        (insert "Mind the cat")
+        (todo-write-compose-send))
+      (should (equal '(1 0) (mapcar (lambda (name) (length (todo-write-plan-comments name)))
+                                    '("a" "b")))))))
+
 (ert-deftest todo-write-tell-says-that-it-cannot ()
   (todo-write-note-tests--with
     (cl-letf (((symbol-function 'todo-write-mcp-setup-plugin-p) #'ignore))

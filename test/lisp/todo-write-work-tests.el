@@ -211,20 +211,6 @@ deleted file mode 100644
     (should-error (todo-write-work "a" 7) :type 'todo-write-input-error)
     (should-error (todo-write-patch "a" nil 7) :type 'todo-write-input-error)))
 
-(ert-deftest todo-write-all-plans-of-a-project-are-forgotten-together ()
-  (todo-write-with-store
-    (pcase-dolist (`(,thread . ,project) '(("a" . "/p/") ("b" . "/p/") ("c" . "/p/q/")))
-      (todo-write-begin thread :project project)
-      (todo-write-test-write thread "One"))
-    ;; As a command, it offers folders that are gone, too.
-    (cl-letf (((symbol-function 'completing-read)
-               (lambda (_prompt projects &rest _) (car (member "/p/" projects))))
-              ((symbol-function 'yes-or-no-p)
-               (lambda (prompt) (string-prefix-p "Delete 2 plans of /p/" prompt))))
-      (let ((current-prefix-arg '(4)))
-        (call-interactively #'todo-write-forget)))
-    (should (equal (todo-write-threads) '("c")))))
-
 (ert-deftest todo-write-a-copy-has-the-files-and-lines-of-each-task ()
   (todo-write-with-store
     (todo-write-begin "a" :project "/p/")
