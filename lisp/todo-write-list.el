@@ -34,23 +34,28 @@ Older ones are folded to a count, which RET unfolds.")
 
 ;;; Agents
 
-(defun todo-write-list-known-agents ()
-  "Return the sorted agents, also those of earlier sessions.
-The latter have their element of `todo-write-threads-kept' as :kept."
+(defun todo-write-list--earlier ()
+  "Return the agents of the plans that have a journal, in any order."
+  (cl-loop for kept in (todo-write-threads-kept)
+           for about = (plist-get kept :about)
+           unless (plist-get about :parent)
+           collect (todo-write-agent-plist
+                    (plist-get kept :key) kept
+                    :since (plist-get kept :modified)
+                    :attention (if (plist-get about :unseen) 'unseen 'idle)
+                    :requests 0
+                    :refused (or (plist-get about :refused) 0)
+                    :kept kept)))
+
+(defun todo-write-list--known-agents (earlier)
+  "Return the agents of this session and those of earlier ones, sorted.
+The latter have their element of `todo-write-threads-kept' as :kept.
+EARLIER is a value of `todo-write-list--earlier'."
   (let* ((agents (todo-write-agents))
          (threads (mapcar (lambda (agent) (plist-get agent :thread)) agents)))
     (sort (append agents
-                  (cl-loop for kept in (todo-write-threads-kept)
-                           for key = (plist-get kept :key)
-                           for about = (plist-get kept :about)
-                           unless (or (member key threads) (plist-get about :parent))
-                           collect (todo-write-agent-plist
-                                    key kept
-                                    :since (plist-get kept :modified)
-                                    :attention (if (plist-get about :unseen) 'unseen 'idle)
-                                    :requests 0
-                                    :refused (or (plist-get about :refused) 0)
-                                    :kept kept)))
+                  (seq-remove (lambda (agent) (member (plist-get agent :thread) threads))
+                              earlier))
           #'todo-write-agent-before-p)))
 
 (defun todo-write-list--old-p (agent)
@@ -143,10 +148,14 @@ that of its refused calls that are new, and how full its context is from
                   (or (and (not urgent) reason)
                       (todo-write-list--ending agent)
                       (and current (not urgent) (todo-write-row-text current 'in_progress))
-                      (and (memq (plist-get summary :state) '(nil empty))
-                           (plist-get agent :activity)
-                           (todo-write-turns-name (cadr (todo-write-turns-headings thread 1))
-                                                  200))))))))
+                      (todo-write-list--prompt agent)))))))
+
+(defun todo-write-list--prompt (agent)
+  "Return the newest prompt of AGENT if it has no plan and does something, or nil."
+  (and (memq (plist-get (plist-get agent :plan) :state) '(nil empty))
+       (plist-get agent :activity)
+       (todo-write-turns-name
+        (cadr (todo-write-turns-headings (plist-get agent :thread) 1)) 200)))
 
 ;;; The overview
 
@@ -155,6 +164,12 @@ that of its refused calls that are new, and how full its context is from
 
 (defvar-local todo-write-list--agents nil
   "The agents in the overview, an alist of their keys and plists.")
+
+(defvar-local todo-write-list--known nil
+  "A value of `todo-write-list--earlier' and when it was read, a cons, or nil.")
+
+(defvar-local todo-write-list--rows nil
+  "The rows that were drawn last, an alist of (THREAD MADE-OF . ENTRY).")
 
 (defvar-local todo-write-list--unfolded nil
   "Non-nil shows older agents.")
@@ -209,7 +224,10 @@ that of its refused calls that are new, and how full its context is from
 For `todo-write-agent-functions' and `todo-write-events-functions'."
   (unless (eq what 'spinner)
     (if-let* ((buffer (get-buffer todo-write-list--buffer)))
-        (todo-write-later buffer)
+        (progn
+          (when (memq what '(kept forgotten))
+            (setf (buffer-local-value 'todo-write-list--known buffer) nil))
+          (todo-write-later buffer))
       ;; Buffers may be killed without running their hooks.
       (todo-write-list--stop))))
 
@@ -231,19 +249,31 @@ a narrow WIDTH omits others."
                     ("Project" ,project) ("Plan" ,(max 8 (- free now project)))
                     ("Done" 5 nil :right-align t) ("Now" ,now))))))
 
-(defun todo-write-list--entry (agent agents columns)
+(defun todo-write-list--row (agent agents columns)
   "Return the row of AGENT, one of AGENTS, in COLUMNS.
-If another one of these looks alike, a short id precedes its title."
+The value is an element of `todo-write-list--rows': that of the last
+drawing if it was made of the same."
+  (let* ((thread (plist-get agent :thread))
+         (twin (and (plist-get agent :title)
+                    (seq-some (lambda (other)
+                                (and (not (eq other agent))
+                                     (equal (plist-get other :title) (plist-get agent :title))
+                                     (equal (todo-write-agent-folder other)
+                                            (todo-write-agent-folder agent))))
+                              agents)))
+         (made-of (list agent columns twin (todo-write-list--age agent)
+                        (todo-write-hands-note thread) (todo-write-list--prompt agent)))
+         (row (assoc thread todo-write-list--rows)))
+    (if (equal made-of (cadr row)) row
+      `(,thread ,made-of . ,(todo-write-list--entry agent twin columns)))))
+
+(defun todo-write-list--entry (agent twin columns)
+  "Return the entry of AGENT in COLUMNS, as in `tabulated-list-entries'.
+If TWIN, another one looks alike, and a short id precedes the title."
   (let* ((thread (plist-get agent :thread))
          (summary (plist-get agent :plan))
          (session (plist-get (todo-write-core-call todo-write-dyn--identity thread) :session))
-         (id (if (seq-some (lambda (other)
-                             (and (not (eq other agent))
-                                  (plist-get agent :title)
-                                  (equal (plist-get other :title) (plist-get agent :title))
-                                  (equal (todo-write-agent-folder other)
-                                         (todo-write-agent-folder agent))))
-                           agents)
+         (id (if twin
                  (concat (todo-write-text-line (or session thread) 7) " ")
                "")))
     (list thread
@@ -280,7 +310,9 @@ If another one of these looks alike, a short id precedes its title."
 
 (defun todo-write-list--print ()
   "Print all rows, sorted."
-  (setq todo-write-list--agents nil)
+  (setq todo-write-list--agents nil
+        todo-write-list--known nil
+        todo-write-list--rows nil)
   (funcall todo-write-events-draw))
 
 (defun todo-write-list--read (keep)
@@ -288,13 +320,16 @@ If another one of these looks alike, a short id precedes its title."
 KEEP non-nil means that those that are there keep their order."
   ;; Ages run.
   (todo-write-later (current-buffer) 30)
+  ;; Journals change by other Emacsen only, and there may be many.
+  (unless (and todo-write-list--known (< (- (float-time) (cdr todo-write-list--known)) 30))
+    (setq todo-write-list--known (cons (todo-write-list--earlier) (float-time))))
   (let* ((before (and keep (mapcar #'car todo-write-list--agents)))
          (groups (seq-group-by
                   (lambda (agent)
                     (not (or todo-write-list--unfolded
                              (not (todo-write-list--old-p agent))
                              (member (plist-get agent :thread) before))))
-                  (todo-write-list-known-agents)))
+                  (todo-write-list--known-agents (car todo-write-list--known))))
          (older (length (alist-get t groups)))
          (sorted (mapcar (lambda (agent) (cons (plist-get agent :thread) agent))
                          (alist-get nil groups)))
@@ -304,9 +339,12 @@ KEEP non-nil means that those that are there keep their order."
          (agents (mapcar #'cdr shown))
          (window (get-buffer-window nil t))
          (columns (todo-write-list--columns (if window (window-body-width window) 100))))
-    (setq todo-write-list--agents shown)
+    (setq todo-write-list--agents shown
+          todo-write-list--rows (mapcar (lambda (agent)
+                                          (todo-write-list--row agent agents columns))
+                                        agents))
     (list columns
-          (mapcar (lambda (agent) (todo-write-list--entry agent agents columns)) agents)
+          (mapcar #'cddr todo-write-list--rows)
           (unless (equal shown sorted)
             '(:propertize " g sorts" face todo-write-paused))
           (when (> older 0)
@@ -405,7 +443,7 @@ They are grouped by state, with progress, agent, age and project beside
 them.  If NEW, a string, is non-nil, other input is the key of a new thread, by
 default NEW; otherwise signal a `user-error' if there is no thread."
   (let* ((agents (todo-write-list--titled
-                  (or (todo-write-list-known-agents)
+                  (or (todo-write-list--known-agents (todo-write-list--earlier))
                       (unless new (todo-write-here-signal-none)))))
          (input (completing-read
                  prompt

@@ -135,19 +135,21 @@ main agents."
 
 (defun todo-write-note-update (thread)
   "Let the hook of THREAD's agent ask this Emacs while there is something to say."
-  (when-let* ((session (and (todo-write-socket-reached-p (todo-write-machines-of-thread thread))
-                            (todo-write-note--session thread))))
-    (let ((machine (todo-write-machines-of-thread thread))
-          (on (and (or (member thread todo-write-note-waiting)
-                       (todo-write-note--untold thread)
-                       (todo-write-core-call todo-write-dyn--untold-edits thread))
-                   t)))
-      (cond ((todo-write-note--in-agent-p thread)
-             (when on
-               (todo-write-hub-tell machine `(ring ,session))))
-            ((not (eq on (gethash thread todo-write-note--asked)))
-             (puthash thread on todo-write-note--asked)
-             (todo-write-hub-tell machine `(tell ,session ,on)))))))
+  (let ((on (and (or (member thread todo-write-note-waiting)
+                     (todo-write-note--untold thread)
+                     (todo-write-core-call todo-write-dyn--untold-edits thread))
+                 t))
+        (asks (gethash thread todo-write-note--asked)))
+    (when (or on asks)
+      (let ((machine (todo-write-machines-of-thread thread)))
+        (when-let* (((todo-write-socket-reached-p machine))
+                    (session (todo-write-note--session thread)))
+          (cond ((todo-write-note--in-agent-p thread)
+                 (when on
+                   (todo-write-hub-tell machine `(ring ,session))))
+                ((not (eq on asks))
+                 (puthash thread on todo-write-note--asked)
+                 (todo-write-hub-tell machine `(tell ,session ,on)))))))))
 
 (defun todo-write-note--on-event (thread what _data)
   "Update the file for the hook of THREAD soon if WHAT is a change of it.

@@ -223,7 +223,8 @@ The end of a file's name tells more than its beginning."
 (defun todo-write-text-same-p (a b)
   "Return non-nil if A and B are equal, with the properties of strings in them.
 Before Emacs 29, `equal-including-properties' compares these with `eq'."
-  (cond ((stringp a) (and (equal a b) (equal (object-intervals a) (object-intervals b))))
+  (cond ((eq a b))
+        ((stringp a) (and (equal a b) (equal (object-intervals a) (object-intervals b))))
         ((consp a)
          (while (and (consp a) (consp b) (todo-write-text-same-p (car a) (car b)))
            (setq a (cdr a) b (cdr b)))

@@ -80,6 +80,9 @@ impl ShownActivity {
     }
 }
 
+/// What an agent is told with of the description of its thread. It is asked for after each change.
+const ABOUT: [&str; 5] = ["agent", "project", "unattended", "unseen", "refused"];
+
 /// An agent.
 #[derive(Serialize)]
 struct ShownAgent {
@@ -208,13 +211,16 @@ lisp! { env =>
     /// SEEN is a time in milliseconds.  The keys are
     /// - `:does': as from `todo-write-dyn--activity', but its `:activity' is `unknown' where that is not known, or only
     ///   guessed that it waits or failed; without a report, its `:since' is the time of the last write
-    /// - `:about' and `:plan', as from `todo-write-about' and `todo-write-summary'
+    /// - `:about', some keys of `todo-write-about': `:agent', `:project', `:unattended', `:unseen' and `:refused'
+    /// - `:plan', as from `todo-write-summary'
     /// - `:new': the number of files that were not reviewed
     /// - `:refused': the number of calls that were refused after SEEN.
     fn agent(thread: Key, seen: Millis) -> Option<ShownAgent> {
         let reported = ShownActivity::reported(&thread);
         let (state, about, new, last) = with_thread(env, &thread, |thread| {
-            let about = thread.parent().is_none().then(|| thread.about().clone());
+            let is_told = |(key, _): &(&String, &Json)| ABOUT.contains(&key.as_str());
+            let told = thread.about().iter().filter(is_told).map(|(key, value)| (key.clone(), value.clone()));
+            let about = thread.parent().is_none().then(|| told.collect::<Map<_, _>>());
             (thread.state(), about, thread.review.unseen().files.len(), thread.last_time())
         })?;
         match about {

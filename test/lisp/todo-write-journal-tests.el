@@ -233,7 +233,7 @@
                               (list (plist-get agent :thread) (plist-get agent :attention)
                                     (plist-get agent :refused) (plist-get agent :new)
                                     (symbol-name (todo-write-agent-state agent))))
-                            (todo-write-list-known-agents))))
+                            (todo-write-list--known-agents (todo-write-list--earlier)))))
            (before
             (todo-write-test-child
              '(require 'todo-write-agent)
