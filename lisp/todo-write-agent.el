@@ -23,8 +23,9 @@
 (require 'todo-write)
 (require 'todo-write-host)
 (require 'todo-write-machines)
-(require 'todo-write-request)
-(require 'todo-write-terminal)
+
+;; Most sessions have no requests, and no agents outside of Emacs.
+(autoload 'todo-write-terminal-buffer "todo-write-terminal")
 
 (cl-defstruct (todo-write-agent--entry
                (:constructor todo-write-agent--make-entry) (:copier nil))
@@ -213,7 +214,9 @@ seen."
                thread known
                :activity activity
                :reason (plist-get does :reason)
-               :requests (length (todo-write-requests thread))
+               :requests (if (featurep 'todo-write-request)
+                             (length (todo-write-requests thread))
+                           0)
                :background (plist-get does :background)
                :left (plist-get does :left)))
          (goes-on (and old (cl-loop for part in '(:activity :reason)

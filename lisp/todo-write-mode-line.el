@@ -24,13 +24,13 @@
 
 (require 'todo-write)
 (require 'todo-write-agent)
-(require 'todo-write-attention)
 (require 'todo-write-commands)
-(require 'todo-write-hands)
-(require 'todo-write-row)
 (require 'todo-write-text)
-(require 'todo-write-view)
-(require 'todo-write-view-draw)
+
+;; Few agents need the user, and few tooltips are read.
+(autoload 'todo-write-attention-attend "todo-write-attention")
+(autoload 'todo-write-attention-line "todo-write-attention")
+(autoload 'todo-write-row-tasks "todo-write-row")
 
 (defcustom todo-write-mode-line-width 40
   "Maximum width of the plan in the mode line, in columns."
@@ -90,7 +90,7 @@ A cons, as from `todo-write-mode-line--selected'.")
                      (window-buffer-change-functions . todo-write-mode-line--look)
                      (window-selection-change-functions . todo-write-mode-line--look)))
       (funcall (if on #'add-hook #'remove-hook) hook function))
-    (setq-default todo-write-mode-line-string nil)
+    (setq todo-write-mode-line-string nil)
     (todo-write-mode-line--update)
     (todo-write-mode-line-redraw)))
 
@@ -153,18 +153,8 @@ of any agent.  Agents that have ended come last."
         todo-write-mode-line--thread (todo-write-mode-line--choose))
   (let* ((text (todo-write-mode-line--text todo-write-mode-line--thread))
          ;; Comparing the text suffices: the properties follow from it.
-         (changed (not (equal text (default-value 'todo-write-mode-line-string)))))
-    (setq-default todo-write-mode-line-string text)
-    ;; The mode line of a plan shows that plan.
-    (dolist (buffer (todo-write-view-draw-live-buffers))
-      (with-current-buffer buffer
-        (let ((before todo-write-mode-line-string))
-          (if (or (member todo-write-view-thread (list nil todo-write-mode-line--thread))
-                  (not todo-write-mode-line-mode))
-              (kill-local-variable 'todo-write-mode-line-string)
-            (setq-local todo-write-mode-line-string
-                        (todo-write-mode-line--text todo-write-view-thread)))
-          (setq changed (or changed (not (equal before todo-write-mode-line-string)))))))
+         (changed (not (equal text todo-write-mode-line-string))))
+    (setq todo-write-mode-line-string text)
     (when changed
       (todo-write-mode-line-redraw))))
 
@@ -213,46 +203,27 @@ it while the agent of THREAD works."
              (mark (pcase state
                      ('done (todo-write-text-shape 'completed))
                      ('paused (todo-write-text-shape 'paused))))
-             (count (string-join (delq nil (list spinner (todo-write-row-count summary) mark)) " "))
-             (task (and current (todo-write-row-text current 'in_progress)))
+             (count (string-join (delq nil (list spinner (plist-get summary :count) mark)) " "))
+             (task (and current (todo-write-text-plain (or (plist-get current :activeForm)
+                                                           (plist-get current :content)))))
              (room (- width (todo-write-text-width count) 1)))
         (if (or (null task) (< room 3))
             count
           (concat count " "
                   (todo-write-text-isolate (todo-write-text-truncate task room))))))))
 
-(defun todo-write-mode-line--thread-in (window)
-  "Return the key of the thread that the mode line of WINDOW shows, or nil."
-  (let ((buffer (if (windowp window) (window-buffer window) (current-buffer))))
-    (if (local-variable-p 'todo-write-mode-line-string buffer)
-        (buffer-local-value 'todo-write-view-thread buffer)
-      todo-write-mode-line--thread)))
-
-(defun todo-write-mode-line--help (&optional window &rest _)
-  "Return the tooltip in WINDOW: the agents that need the user, else the tasks."
+(defun todo-write-mode-line--help (&rest _)
+  "Return the tooltip: the agents that need the user, else the tasks."
   (propertize
    (if-let* ((needed (todo-write-mode-line--needed (todo-write-agents))))
-       (concat (mapconcat #'todo-write-attention-line needed "\n") "\nmouse-1: show what it asks, or where it runs")
-     (if-let* ((thread (todo-write-mode-line--thread-in window)))
-         (todo-write-mode-line--tasks thread)
+       (concat (mapconcat #'todo-write-attention-line needed "\n")
+               "\nmouse-1: show what it asks, or where it runs")
+     (if todo-write-mode-line--thread
+         (concat (todo-write-row-tasks todo-write-mode-line--thread
+                                       todo-write-mode-line-help-lines)
+                 "mouse-1: show the plan")
        "mouse-1: show the plan"))
    'help-echo-inhibit-substitution t))
-
-(defun todo-write-mode-line--tasks (thread)
-  "Return the tasks of THREAD, a line each."
-  (let* ((summary (todo-write-summary thread))
-         (paused (eq (plist-get summary :state) 'paused))
-         (items (todo-write-items thread))
-         (shown (todo-write-row-excerpt items todo-write-mode-line-help-lines)))
-    (todo-write-row-string
-      (insert (todo-write-text-plain (todo-write-plan-name
-                                      thread (plist-get summary :title) "Plan"))
-              "\n")
-      (seq-doseq (item shown)
-        (todo-write-row-insert item (todo-write-row-kind item paused) nil 72))
-      (when (> (length items) (length shown))
-        (insert (format "   %d more\n" (- (length items) (length shown)))))
-      (insert "mouse-1: show the plan"))))
 
 (defun todo-write-mode-line-show (event)
   "Go to the agent that needs you, else show the plan that EVENT clicked on."
@@ -262,7 +233,7 @@ it while the agent of THREAD works."
     (if-let* ((agent (car (todo-write-mode-line--needed (todo-write-agents)))))
         (todo-write-attention-attend agent)
       (with-selected-window window
-        (todo-write-show (todo-write-mode-line--thread-in window))))))
+        (todo-write-show todo-write-mode-line--thread)))))
 
 (provide 'todo-write-mode-line)
 ;;; todo-write-mode-line.el ends here

@@ -17,6 +17,7 @@
 
 (require 'cl-lib)
 (require 'font-lock)
+(require 'todo-write)
 (require 'todo-write-text)
 (require 'subr-x)
 
@@ -351,6 +352,21 @@ SEPARATOR stands between the parts of a line, by default a dot."
     (cl-subseq items start (+ start count))))
 
 ;;; Header
+
+(defun todo-write-row-tasks (thread most)
+  "Return the title and the tasks of THREAD as text, MOST of them, a line each."
+  (let* ((summary (todo-write-summary thread))
+         (paused (eq (plist-get summary :state) 'paused))
+         (items (todo-write-items thread))
+         (shown (todo-write-row-excerpt items most)))
+    (todo-write-row-string
+      (insert (todo-write-text-plain (todo-write-plan-name
+                                      thread (plist-get summary :title) "Plan"))
+              "\n")
+      (seq-doseq (item shown)
+        (todo-write-row-insert item (todo-write-row-kind item paused) nil 72))
+      (when (> (length items) (length shown))
+        (insert (format "   %d more\n" (- (length items) (length shown))))))))
 
 (defun todo-write-row-count (summary)
   "Return the number of completed and of all tasks of SUMMARY, as in 2/4.

@@ -51,7 +51,9 @@
         (ert-info ((symbol-name command))
           (with-temp-buffer
             (insert "My own text")
-            (should-error (call-interactively command) :type 'user-error)
+            ;; One asks for the agent, and the user takes none.
+            (cl-letf (((symbol-function 'completing-read) (lambda (&rest _) (user-error "None"))))
+              (should-error (call-interactively command) :type 'user-error))
             (should (equal (buffer-string) "My own text")))
           (unless (memq 'todo-write-view-mode (command-modes command))
             (with-current-buffer plan

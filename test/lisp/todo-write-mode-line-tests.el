@@ -100,7 +100,7 @@
       (todo-write-end-turn "elsewhere" "agent exited" nil 'session-ended)
       (should (string-prefix-p "[0/1 ‖ Going" (funcall text "/p/"))))))
 
-(ert-deftest todo-write-mode-line-of-a-plan-shows-that-plan ()
+(ert-deftest todo-write-mode-line-shows-the-plan-that-is-selected ()
   (todo-write-mode-line-tests--with
     (save-window-excursion
       (delete-other-windows)
@@ -110,24 +110,25 @@
       (todo-write-test-write "b" "Other" "Another" "A third")
       (let ((plan (todo-write-show "a"))
             (text (lambda (buffer)
-                    (with-current-buffer buffer (todo-write-mode-line-tests--text)))))
+                    (switch-to-buffer buffer)
+                    (with-temp-buffer
+                      (run-hook-with-args 'window-buffer-change-functions (selected-frame)))
+                    (todo-write-mode-line-tests--text))))
         (with-temp-buffer
           (setq default-directory "/q/")
-          (switch-to-buffer (current-buffer))
-          (run-hook-with-args 'window-buffer-change-functions (selected-frame))
           (should (equal (funcall text (current-buffer)) "[0/3]"))
           (should (equal (funcall text plan) "[1/2]"))
           (todo-write-test-write "a" '("One" "completed") '("Two" "completed"))
-          (should (equal (funcall text plan) "[2/2 ✓]"))
+          (should (equal (todo-write-mode-line-tests--text) "[2/2 ✓]"))
           (todo-write-show "b")
-          (should (string-prefix-p "[0/3" (funcall text plan)))
+          (should (string-prefix-p "[0/3" (todo-write-mode-line-tests--text)))
           (todo-write-show "a")
-          (should (equal (funcall text plan) "[2/2 ✓]"))
+          (should (equal (todo-write-mode-line-tests--text) "[2/2 ✓]"))
           ;; What needs the user is said everywhere.
           (todo-write-set-activity "b" 'waiting "permission")
           (should (string-prefix-p "[! q: permission" (funcall text plan))))
         (todo-write-mode-line-mode -1)
-        (should-not (funcall text plan))
+        (should-not (todo-write-mode-line-tests--text))
         (kill-buffer plan)))))
 
 (ert-deftest todo-write-mode-line-tells-done-paused-and-empty-apart ()
