@@ -34,7 +34,7 @@
   "Show the plans and the activity of the agents in agent-shell.
 In a shell, \\[todo-write-show] shows its own plan."
   :global t
-  :group 'todo-write-hosts
+  :group 'todo-write
   (todo-write-host-switch "agent-shell" todo-write-agent-shell-mode))
 
 (defun todo-write-agent-shell--switch-on ()

@@ -35,7 +35,7 @@ gives it to them.
 
 If another Emacs does this already, this one takes over when that ends."
   :global t
-  :group 'todo-write-hosts
+  :group 'todo-write
   (todo-write-host-switch "Claude Code and Codex" todo-write-agents-mode)
   (when (and todo-write-agents-mode (null this-command))
     (setq todo-write-mcp-setup-by-init-file t))

@@ -23,7 +23,7 @@
     (inhibit-same-window . t))
   "Action for `display-buffer' that shows a plan."
   :type display-buffer--action-custom-type
-  :group 'todo-write-view
+  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defvar todo-write-auto-show--shown nil
@@ -33,7 +33,7 @@
 (define-minor-mode todo-write-auto-show-mode
   "Display a plan when an agent begins to write one."
   :global t
-  :group 'todo-write-view
+  :group 'todo-write
   (when todo-write-auto-show-mode
     (todo-write-module-prepare))
   (setq todo-write-auto-show--shown nil)

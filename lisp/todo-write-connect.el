@@ -30,7 +30,7 @@
 Emacs tries after 5 seconds, and then after pauses that double, up to 5
 minutes.  It never asks for a password.  See `todo-write-connect'."
   :type 'boolean
-  :group 'todo-write-hosts
+  :group 'todo-write
   :package-version '(todo-write . "0.3.0"))
 
 (defvar todo-write-connect-first-pause 5

@@ -24,34 +24,19 @@
   :prefix "todo-write-"
   :link '(info-link "(todo-write)"))
 
-(defgroup todo-write-view nil
-  "The buffer of a plan, and what looks back at it."
-  :group 'todo-write)
-
-(defgroup todo-write-attention nil
-  "Which agent needs you: the overview, mode lines and notifications."
-  :group 'todo-write)
-
-(defgroup todo-write-hosts nil
-  "The programs whose agents have plans."
-  :group 'todo-write)
-
 ;; Customize loads these files before it shows a group.
 ;;;###autoload
 (progn
   (put 'todo-write 'custom-loads
-       '(todo-write-core todo-write-module todo-write-row))
-  (put 'todo-write-view 'custom-loads
-       '(todo-write-auto-show todo-write-detail todo-write-page todo-write-view))
-  (put 'todo-write-attention 'custom-loads
-       '(todo-write-list todo-write-mode-line todo-write-notify))
-  (put 'todo-write-hosts 'custom-loads
-       '(todo-write-agent-shell todo-write-agents todo-write-connect todo-write-eca todo-write-efrit
-         todo-write-follow-sessions todo-write-gptel todo-write-machines todo-write-socket))
+       '( todo-write-core todo-write-module todo-write-agent-shell todo-write-agents
+          todo-write-auto-show todo-write-connect todo-write-eca todo-write-efrit
+          todo-write-follow-sessions todo-write-gptel todo-write-machines todo-write-mode-line
+          todo-write-notify todo-write-page todo-write-row todo-write-socket
+          todo-write-terminal todo-write-view))
   (put 'todo-write-faces 'custom-loads
-       '(todo-write-answer todo-write-answer-text todo-write-attention
-         todo-write-detail todo-write-history todo-write-mode-line
-         todo-write-review todo-write-row todo-write-story todo-write-view-rows)))
+       '( todo-write-answer todo-write-answer-text todo-write-attention todo-write-detail
+          todo-write-history todo-write-mode-line todo-write-review todo-write-row
+          todo-write-story todo-write-view-rows)))
 
 (defcustom todo-write-directory (locate-user-emacs-file "todo-write/")
   "Folder of the journals, or nil to keep lists in memory only.

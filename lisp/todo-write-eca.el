@@ -30,7 +30,7 @@
   "Show the plans and the activity of ECA's agents.
 In a chat, \\[todo-write-show] shows its own plan."
   :global t
-  :group 'todo-write-hosts
+  :group 'todo-write
   (todo-write-host-switch "ECA" todo-write-eca-mode))
 
 (defun todo-write-eca--switch-on ()

@@ -55,7 +55,7 @@ LIBRARY is the feature of Efrit that defines the functions.")
 Efrit may be loaded before or after this.  Signal a `user-error' if the
 library `efrit-do' of todo-write is loaded in place of Efrit's."
   :global t
-  :group 'todo-write-hosts
+  :group 'todo-write
   ;; Only Efrit's has this variable.
   (when (and todo-write-efrit-mode (featurep 'efrit-do) (not (boundp 'efrit-do--current-todos)))
     (setq todo-write-efrit-mode nil)

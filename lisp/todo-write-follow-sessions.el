@@ -27,7 +27,7 @@ A remote folder is that of an agent on another machine, in place of the
 usual ones there; see `todo-write-connect'."
   :type '(repeat (cons (choice (const :tag "Claude Code" claude) (const :tag "Codex" codex))
                        directory))
-  :group 'todo-write-hosts
+  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defvar todo-write-follow-sessions--processes (make-hash-table :test #'equal)

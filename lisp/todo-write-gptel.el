@@ -37,7 +37,7 @@
 The line is not part of the chat's text: it is neither sent to the model
 nor saved.  A click on it shows the plan."
   :type 'boolean
-  :group 'todo-write-hosts
+  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-gptel-agent t
@@ -47,7 +47,7 @@ does not show the list in the chat."
   :type '(choice (const :tag "Nothing" nil)
                  (const :tag "Show them" t)
                  (const :tag "Answer the calls" answer))
-  :group 'todo-write-hosts
+  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 ;;; On and off
@@ -82,7 +82,7 @@ does not show the list in the chat."
   "Let the models of all gptel chats call todo_write, and show their plans.
 gptel may be loaded before or after."
   :global t
-  :group 'todo-write-hosts
+  :group 'todo-write
   (todo-write-host-switch "gptel" todo-write-gptel-mode))
 
 ;;;###autoload

@@ -34,7 +34,7 @@ A list of (NAME . PLIST).  NAME is what users read: ASCII letters, digits,
   :command  a list, a program here and its arguments, that connects to
             `todo-write-mcp serve' there.  By default it is made of the
             prefix."
-  :group 'todo-write-hosts
+  :group 'todo-write
   :type '(alist :key-type (string :tag "Name")
                 :value-type (plist :options ((:prefix string)
                                              (:program string)

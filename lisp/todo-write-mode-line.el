@@ -35,7 +35,7 @@
 (defcustom todo-write-mode-line-width 40
   "Maximum width of the plan in the mode line, in columns."
   :type 'natnum
-  :group 'todo-write-attention
+  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defconst todo-write-mode-line-help-lines 20
@@ -72,7 +72,7 @@ A cons, as from `todo-write-mode-line--selected'.")
 (define-minor-mode todo-write-mode-line-mode
   "Show in the mode line the agent that needs you, else the project's plan."
   :global t
-  :group 'todo-write-attention
+  :group 'todo-write
   (setq todo-write-mode-line--chosen t)
   (when todo-write-mode-line-mode
     (todo-write-module-prepare))

@@ -29,13 +29,13 @@
 (defcustom todo-write-notify-seconds 4
   "Seconds for which an agent must need you before you are notified."
   :type 'number
-  :group 'todo-write-attention
+  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-notify-done nil
   "Non-nil notifies also when an agent is done and unseen."
   :type 'boolean
-  :group 'todo-write-attention
+  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-notify-function #'todo-write-notify-default
@@ -44,7 +44,7 @@ It is called with the key of a thread, a title and a text, all strings.
 It returns a function without arguments that withdraws the notification,
 or nil."
   :type 'function
-  :group 'todo-write-attention
+  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defvar todo-write-notify--due nil
@@ -61,7 +61,7 @@ In seconds since the epoch.")
 (define-minor-mode todo-write-notify-mode
   "Notify when an agent needs you and no focused frame shows it."
   :global t
-  :group 'todo-write-attention
+  :group 'todo-write
   (when todo-write-notify-mode
     (todo-write-module-prepare))
   (if todo-write-notify-mode

@@ -20,7 +20,7 @@
 (defcustom todo-write-view-max-width nil
   "Maximum number of columns of a row, or nil to use the width of the window."
   :type '(choice (const :tag "Width of the window" nil) natnum)
-  :group 'todo-write-view
+  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 ;;; Windows

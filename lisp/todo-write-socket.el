@@ -32,7 +32,7 @@ nil is todo-write/socket in /run/user/UID if you have such a folder, else
 mode 0700, and is made if it is missing.  After a change, switch
 `todo-write-agents-mode' off and on, and repeat `todo-write-setup', which
 gives the programs the new name."
-  :group 'todo-write-hosts
+  :group 'todo-write
   :type '(choice (const :tag "The usual file" nil) file)
   :package-version '(todo-write . "0.2.0"))
 
@@ -44,7 +44,7 @@ machine, the folders there are used.  Only the first four folders
 count on each machine.  nil answers Codex in its terminal
 only, everywhere.  After a change, switch `todo-write-agents-mode'
 off and on."
-  :group 'todo-write-hosts
+  :group 'todo-write
   :type '(repeat directory)
   :package-version '(todo-write . "0.3.0"))
 

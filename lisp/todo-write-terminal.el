@@ -100,7 +100,7 @@ any session of tmux."
 It is called in the folder of the program with a name for the buffer, the
 program and its arguments, a list of strings, and displays the buffer."
   :type 'function
-  :group 'todo-write-hosts
+  :group 'todo-write
   :package-version '(todo-write . "0.3.0"))
 
 (declare-function eat-make "ext:eat" (name program &optional startfile &rest switches))

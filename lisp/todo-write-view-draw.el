@@ -28,7 +28,7 @@ The highlight ends when the times are updated next.")
 (defcustom todo-write-view-follow t
   "Non-nil means that windows follow the current task until you move or scroll."
   :type 'boolean
-  :group 'todo-write-view
+  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 ;;; Text

@@ -29,7 +29,7 @@
   :type '(choice (const :tag "If the list is longer than its window" auto)
                  (const :tag "Always" t)
                  (const :tag "Never" nil))
-  :group 'todo-write-view
+  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defface todo-write-fold '((t :inherit todo-write-completed :slant italic))

@@ -107,8 +107,7 @@ TYPE is as for `symbol-file'."
                  (let ((option (intern name)))
                    (and (get option 'custom-package-version)
                         (seq-some (lambda (group) (assq option (get group 'custom-group)))
-                                  '(todo-write todo-write-view todo-write-attention
-                                    todo-write-hosts efrit-do)))))
+                                  '(todo-write efrit-do)))))
                (todo-write-manual-symbols
                 (lambda (symbol)
                   ;; Modes and their hooks are options of their own kind.
@@ -118,8 +117,7 @@ TYPE is as for `symbol-file'."
 
 (ert-deftest todo-write-customize-shows-all-options-of-a-group-before-their-files-are-loaded ()
   ;; All of them are loaded here.
-  (dolist (group '(todo-write todo-write-view todo-write-attention todo-write-hosts
-                   todo-write-faces efrit-do))
+  (dolist (group '(todo-write todo-write-faces efrit-do))
     (ert-info ((symbol-name group))
       (should-not
        (seq-difference
@@ -132,12 +130,6 @@ TYPE is as for `symbol-file'."
             ;; Displaying a group does this.
             (custom-load-symbol ',group)
             (prin1 (mapcar #'car (get ',group 'custom-group))))))))))
-
-(ert-deftest todo-write-options-are-in-the-groups-that-they-are-about ()
-  (dolist (option '(todo-write-directory todo-write-durability todo-write-strict
-                    todo-write-record-excluded todo-write-journal-days))
-    (should (assq option (get 'todo-write 'custom-group)))
-    (should-not (assq option (get 'todo-write-hosts 'custom-group)))))
 
 (ert-deftest todo-write-manual-has-every-option ()
   (todo-write-manual-should-have
