@@ -120,23 +120,28 @@ What it is told before it has connected is kept for it."
 (defun todo-write-hub--ended (process _event)
   "Start the program again if PROCESS has ended by itself.
 What it had written is read first.  It is started at once, and after a
-second death within a minute ten seconds later; after a third, the user is
-told.  If it does not run ten seconds later, it is unknown what agents do."
+second death within a minute ten seconds later; after a third, or if it was
+refused, the user is told.  If it does not run ten seconds later, it is
+unknown what agents do."
   (unless (process-live-p process)
     (when (eq process todo-write-hub-process)
       (todo-write-hub--feed)
       (todo-write-hub-end)
       (let* ((now (float-time))
-             (recent (seq-take-while (lambda (time) (> time (- now 60))) todo-write-hub--deaths)))
+             (refused (process-get process 'refused))
+             (recent (if refused (list now now)
+                       (seq-take-while (lambda (time) (> time (- now 60)))
+                                       todo-write-hub--deaths))))
         (setq todo-write-hub--deaths (cons now recent))
         (pcase (length recent)
           (0 (run-with-timer 1 nil #'todo-write-hub--start-again))
           (1 (run-with-timer 10 nil #'todo-write-hub--start-again))
           (_ (display-warning
               'todo-write
-              (concat "The program todo-write-mcp has ended three times, "
-                      "so that no agents are followed.  "
-                      (todo-write-hub--last-error)
+              (concat (if refused (format "%s cannot be used" (car (process-command process)))
+                        "The program todo-write-mcp has ended three times")
+                      ", so that no agents are followed.  "
+                      (if refused (concat refused "  ") (todo-write-hub--last-error))
                       (make-text-button (copy-sequence "[Start it again]") nil
                                         'action (lambda (_) (todo-write-hub--start-again)))))))
         ;; It comes after a start at that time, and ten seconds after the last death.
@@ -192,6 +197,9 @@ here again: then the outermost call goes on."
         (setq todo-write-hub--inside t)
         (dolist (news (todo-write-core-call todo-write-dyn--feed))
           (setq todo-write-hub--heard (float-time))
+          (when (eq 'refused (car news))
+            (process-put todo-write-hub-process 'refused (cadr news))
+            (delete-process todo-write-hub-process))
           (run-hook-wrapped (if (keywordp (car news)) 'todo-write-hub-call-functions
                               'todo-write-hub-functions)
                             #'todo-write-hub--call-with news))))))

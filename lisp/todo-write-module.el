@@ -110,14 +110,22 @@ Some package managers install links to the Lisp files of a checkout."
 
 (defun todo-write-module-program ()
   "Return the file name of `todo-write-mcp', after getting it if it is missing.
-Signal `todo-write-error' if that fails."
-  (or (todo-write-module-find-program)
-      (if todo-write-mcp-program
-          (todo-write-module--error "`todo-write-mcp-program' is %s, which cannot be run"
-                                    todo-write-mcp-program)
-        (let ((todo-write-module-declined nil))
-          (todo-write-module-get "todo-write-mcp" "The program todo-write-mcp is missing."))
-        (todo-write-module-find-program))))
+One that an earlier version left is replaced.  Signal `todo-write-error' if
+that fails."
+  (let* ((file (todo-write-module-find-program))
+         (version (and file (not todo-write-mcp-program) (todo-write-module--older-p file)
+                       (todo-write-module-file-version file)))
+         (unfit (cond ((not file) "The program todo-write-mcp is missing.")
+                      ((not (member version (list nil todo-write-version)))
+                       (format "The program todo-write-mcp is version %s, the Lisp files are %s."
+                               version todo-write-version)))))
+    (cond ((not unfit) file)
+          (todo-write-mcp-program
+           (todo-write-module--error "`todo-write-mcp-program' is %s, which cannot be run"
+                                     todo-write-mcp-program))
+          (t (let ((todo-write-module-declined nil))
+               (todo-write-module-get "todo-write-mcp" unfit))
+             (todo-write-module-find-program)))))
 
 (defun todo-write-module-file-version (file)
   "Return the version of FILE, a module or todo-write-mcp, or nil.
@@ -142,11 +150,15 @@ A package has the Lisp files beside the sources, a checkout below them."
   (file-name-as-directory
    (expand-file-name (or (getenv "CARGO_TARGET_DIR") "target") (todo-write-module-sources))))
 
+(defun todo-write-module--older-p (file)
+  "Return non-nil if the Lisp files are newer than FILE."
+  (file-newer-than-file-p (todo-write-module--file "todo-write-module.el") file))
+
 (defun todo-write-module--unfit (file)
   "Return why the module FILE cannot be used, a sentence, or nil."
   (cond
    ((not file) "The module of todo-write is missing.")
-   ((and (file-newer-than-file-p (todo-write-module--file "todo-write-module.el") file)
+   ((and (todo-write-module--older-p file)
          (not (equal todo-write-version (todo-write-module-file-version file))))
     (format "The module of todo-write is version %s, the Lisp files are %s."
             (or (todo-write-module-file-version file) "unknown")

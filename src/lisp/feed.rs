@@ -37,6 +37,9 @@ const INTERVAL: Duration = Duration::from_secs(2);
 /// The longest time for which lines are applied at once.
 const FEED: Duration = Duration::from_millis(8);
 
+/// The version of the module. Only a program of the same one is read.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// The number that was given last to a session. No other one has it, so that a message of a program that ended is
 /// never taken for one of the next.
 static LAST: AtomicU64 = AtomicU64::new(0);
@@ -198,6 +201,7 @@ lisp! { env =>
     /// - (progress SESSION THREAD PERCENT): a part of it was read, or nil if it is unknown how much.
     /// - (processes LIVE): all live processes, plists, are these now.
     /// - (changed CHANGES): what became of agents, a list of plists as from `todo-write-dyn--set-activity'.
+    /// - (refused REASON): the program cannot be used, for that reason, a sentence; nothing more is read of it.
     /// A root "" is broken if a message was lost.
     ///
     /// `:type' is one of
@@ -261,7 +265,12 @@ impl Module {
                         fed.news.extend(self.lose(session));
                     }
                 }
-                Ok(Report::Welcome { .. } | Report::Pulse | Report::Refused(_)) => {}
+                Ok(Report::Welcome { version }) if version != VERSION => {
+                    let reason = format!("It is version {version}, and Emacs has todo-write {VERSION}.");
+                    break self.refuse(reason, &mut fed);
+                }
+                Ok(Report::Refused(reason)) => break self.refuse(reason, &mut fed),
+                Ok(Report::Welcome { .. } | Report::Pulse) => {}
                 // The program is of the same version, so this is a defect.
                 Err(_) => fed.news.extend(self.lose(None)),
             }
@@ -283,6 +292,13 @@ impl Module {
         }
         self.followed.channel.as_mut().map(|channel| channel.acknowledge(has_more));
         news
+    }
+
+    /// Reads no more of the program; returns that nothing is left.
+    fn refuse(&mut self, reason: String, fed: &mut Fed) -> bool {
+        self.followed.channel = None;
+        fed.news.push(News::Refused(reason));
+        false
     }
 
     fn take(&mut self, message: Message, fed: &mut Fed) {

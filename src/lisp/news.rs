@@ -23,6 +23,7 @@ pub(super) enum News {
     Progress(SessionId, Option<String>, Option<u64>),
     Processes(Vec<Process>),
     Changed(Vec<Changed>),
+    Refused(String),
     #[serde(untagged)]
     Door(Sparse<ShownEvent>),
     #[serde(untagged)]

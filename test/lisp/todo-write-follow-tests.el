@@ -999,6 +999,31 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
         (todo-write-test-wait
          (lambda () (equal '("Grind") (todo-write-test-contents "claude:b"))))))))
 
+(ert-deftest todo-write-follow-tests-a-program-of-another-version-is-refused-once ()
+  (todo-write-follow-tests--with
+    (let* ((socket (expand-file-name "program" home))
+           (todo-write-mcp-program (expand-file-name "todo-write-mcp" home))
+           (todo-write-hub--deaths nil)
+           warnings
+           (server (make-network-process
+                    :name "program" :server t :family 'local :service socket
+                    :log (lambda (_server client _)
+                           (process-send-string client "{\"welcome\":{\"version\":\"0.0.1\"}}\nlater\n")
+                           ;; It rings.
+                           (process-send-string todo-write-hub-process "!")))))
+      (write-region (format "#!/bin/sh\necho %s; exec cat" socket) nil todo-write-mcp-program)
+      (set-file-modes todo-write-mcp-program #o700)
+      (todo-write-hub-end)
+      (unwind-protect
+          (cl-letf (((symbol-function 'display-warning)
+                     (lambda (_ text &rest _) (push text warnings))))
+            (let ((err (should-error (todo-write-follow (expand-file-name "a.jsonl" home)))))
+              (should (string-search "has ended" (error-message-string err))))
+            (should-not todo-write-hub-process)
+            (should (= 1 (length warnings)))
+            (should (string-search "It is version 0.0.1, and Emacs has todo-write" (car warnings))))
+        (delete-process server)))))
+
 (ert-deftest todo-write-follow-tests-it-is-unknown-what-agents-do-while-the-program-is-down ()
   (todo-write-follow-tests--with
     (let* ((now (float-time))

@@ -303,5 +303,23 @@ It records the depth of the deepest minibuffer."
                  todo-write-version))
   (should (equal todo-write-module--loaded-version todo-write-version)))
 
+(ert-deftest todo-write-module-a-program-of-an-earlier-version-is-replaced ()
+  (let* ((folder (make-temp-file "module" t))
+         (todo-write-module-directory folder)
+         (todo-write-mcp-program nil)
+         (file (expand-file-name "todo-write-mcp" folder))
+         reasons)
+    (unwind-protect
+        (cl-letf (((symbol-function 'todo-write-module-get)
+                   (lambda (_ reason) (push reason reasons))))
+          (dolist (version (list todo-write-version "0.0.1"))
+            (write-region (format "todo-write-mcp version %s;" version) nil file)
+            (set-file-modes file #o700)
+            (set-file-times file 0)
+            (should (equal file (todo-write-module-program))))
+          (should (equal reasons (list (concat "The program todo-write-mcp is version 0.0.1, "
+                                               "the Lisp files are " todo-write-version ".")))))
+      (delete-directory folder t))))
+
 (provide 'todo-write-module-tests)
 ;;; todo-write-module-tests.el ends here
