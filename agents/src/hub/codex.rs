@@ -51,14 +51,10 @@ const SESSIONS: usize = 200;
 /// Starts a thread that watches the daemon of a folder of Codex until the door is closed.
 pub(super) fn start(folder: PathBuf, door: Arc<Peers>, times: Times) {
     let work = move || {
-        loop {
-            if door.is_open() {
-                // A daemon that ends, or says what is not known here, is answered in its terminal.
-                let _ = watch(&folder, &door, times);
-            }
-            if !door.wait(LOOK) {
-                return;
-            }
+        while door.wait_until_open() {
+            // A daemon that ends, or says what is not known here, is answered in its terminal.
+            let _ = watch(&folder, &door, times);
+            door.wait(LOOK);
         }
     };
     // Without the thread, all are.

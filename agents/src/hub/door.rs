@@ -24,14 +24,12 @@ pub use place::{beside, connection as connect, is_private_folder, is_private_soc
 pub struct Door(Arc<Peers>);
 
 impl Door {
-    /// Opens a socket, or waits for it while another Emacs has it. The first event says which.
-    ///
-    /// # Errors
-    /// A sentence that says why this cannot be done safely.
-    pub fn open(settings: Settings, finder: Finder, out: Out) -> Result<Door, String> {
+    /// Opens a socket, or waits for it while another Emacs has it or it cannot be opened safely. The first event says
+    /// which.
+    pub fn open(settings: Settings, finder: Finder, out: Out) -> Door {
         let peers = Arc::new(Peers::new(settings, finder, out));
-        listen::start(&peers)?;
-        Ok(Door(peers))
+        listen::start(&peers);
+        Door(peers)
     }
 
     /// The way in for a thread of this process.

@@ -258,22 +258,16 @@ impl Hub {
             }
             reports.queue.push(message);
         };
-        match Door::open(settings, Box::new(finder), Box::new(out)) {
-            Ok(door) => {
-                let usual = || {
-                    let codex = table.homes.iter().filter(|home| home.agent == Agent::Codex);
-                    codex.map(|home| home.folder.clone()).collect()
-                };
-                let folders = opening.codex.clone().unwrap_or_else(usual);
-                for folder in folders.into_iter().take(CODEX) {
-                    codex::start(folder, door.peers(), self.local.codex);
-                }
-                table.door = Some((opening, door));
-            }
-            Err(reason) => {
-                self.common.queue.push(Message::Door(door::Event::State(door::State::Failed(reason))));
-            }
+        let door = Door::open(settings, Box::new(finder), Box::new(out));
+        let usual = || {
+            let codex = table.homes.iter().filter(|home| home.agent == Agent::Codex);
+            codex.map(|home| home.folder.clone()).collect()
+        };
+        let folders = opening.codex.clone().unwrap_or_else(usual);
+        for folder in folders.into_iter().take(CODEX) {
+            codex::start(folder, door.peers(), self.local.codex);
         }
+        table.door = Some((opening, door));
     }
 
     /// Connects to a machine, unless it is connected, and tells it again what is wanted. Sessions that

@@ -39,11 +39,17 @@ fn settings(socket: &Path, patience: Duration) -> Settings {
     Settings { socket: socket.to_owned(), welcome, patience }
 }
 
+/// Opens a door; the error is why its first try failed.
 fn open(settings: Settings, finder: Finder) -> Result<(Door, Events), String> {
     let events = Events::default();
     let added = Arc::clone(&events);
     let out = Box::new(move |event| added.lock().unwrap().push_back(event));
-    Ok((Door::open(settings, finder, out)?, events))
+    let door = Door::open(settings, finder, out);
+    let refused = wait("its state", || match events.lock().unwrap().front()? {
+        Event::State(State::Failed(reason)) => Some(Err(reason.clone())),
+        _ => Some(Ok(())),
+    });
+    refused.map(|()| (door, events))
 }
 
 fn open_at(socket: &Path) -> Result<Door, String> {
@@ -318,6 +324,19 @@ fn a_second_owner_says_who_has_the_socket_and_takes_over_when_that_ends() {
         states.contains(&Some(State::Open)) && states.contains(&Some(State::Client(Some(4711))))
     });
     assert!(Program::connect(&folder.path().join("socket")).stream().peer_addr().is_ok());
+}
+
+#[test]
+fn a_door_that_cannot_be_opened_at_first_tries_again() {
+    let (folder, events) = (private(), Events::default());
+    let set_mode = |mode| fs::set_permissions(folder.path(), Permissions::from_mode(mode)).unwrap();
+    set_mode(0o755);
+    let added = Arc::clone(&events);
+    let out = Box::new(move |event| added.lock().unwrap().push_back(event));
+    let _door = Door::open(settings(&folder.path().join("socket"), NEVER), Box::new(|_| None), out);
+    assert!(matches!(told(&events), State::Failed(_)));
+    set_mode(0o700);
+    assert_eq!(told(&events), State::Open);
 }
 
 #[test]

@@ -14,32 +14,28 @@ use crate::threads;
 /// How long nothing is accepted after the system refused to.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Takes the socket, or says who has it, and starts the thread, which ends when the door is closed.
-pub(super) fn start(peers: &Arc<Peers>) -> Result<(), String> {
-    let listener = try_to_open(peers, enter(&peers.settings.socket, peers.settings.welcome.process)?);
+/// Starts the thread, which ends when the door is closed. It alone waits for the socket's file system.
+pub(super) fn start(peers: &Arc<Peers>) {
     let own = Arc::clone(peers);
-    let thread = threads::start("door", move || run(&own, listener));
-    thread.map(drop).map_err(|error| {
-        peers.close();
-        format!("The socket cannot be served: {error}")
-    })
+    if let Err(error) = threads::start("door", move || run(&own)) {
+        peers.set_state(State::Failed(format!("The socket cannot be served: {error}")));
+    }
 }
 
-fn run(peers: &Arc<Peers>, mut listener: Option<UnixListener>) {
+/// Takes the socket, or says who has it or why it cannot be opened, and tries again.
+fn run(peers: &Arc<Peers>) {
     loop {
-        if let Some(listener) = listener {
-            return accept(peers, &listener);
+        match enter(&peers.settings.socket, peers.settings.welcome.process) {
+            Ok(entered) => {
+                if let Some(listener) = try_to_open(peers, entered) {
+                    return accept(peers, &listener);
+                }
+            }
+            Err(reason) => peers.set_state(State::Failed(reason)),
         }
         if !peers.wait(WAIT) {
             return;
         }
-        listener = match enter(&peers.settings.socket, peers.settings.welcome.process) {
-            Ok(entered) => try_to_open(peers, entered),
-            Err(reason) => {
-                peers.set_state(State::Failed(reason));
-                None
-            }
-        };
     }
 }
 

@@ -71,7 +71,8 @@ pub(in crate::hub) struct Peers {
     inner: Mutex<Inner>,
     /// The first number that a connection may have: smaller ones are of an earlier door.
     first: ConnectionId,
-    closed: Condvar,
+    /// The state is another one.
+    changed: Condvar,
     out: Out,
     finder: Finder,
     pub(in crate::hub) settings: Settings,
@@ -104,7 +105,7 @@ impl Peers {
             is_said_outdated: false,
         };
         let first = LAST.load(Ordering::Relaxed) + 1;
-        Peers { inner: inner.into(), first, closed: Condvar::new(), out, finder, settings }
+        Peers { inner: inner.into(), first, changed: Condvar::new(), out, finder, settings }
     }
 
     /// Whether something happened at this door.
@@ -122,6 +123,7 @@ impl Peers {
         let Some(old) = inner.state.as_mut().filter(|old| **old != state) else { return };
         old.clone_from(&state);
         drop(inner);
+        self.changed.notify_all();
         (self.out)(Event::State(state));
     }
 
@@ -130,9 +132,16 @@ impl Peers {
         self.lock().state == Some(State::Open)
     }
 
+    /// Waits until programs reach the door; returns false if it is closed.
+    pub(in crate::hub) fn wait_until_open(&self) -> bool {
+        let is_pending = |inner: &mut Inner| !matches!(inner.state, None | Some(State::Open));
+        let waited = self.changed.wait_while(self.lock(), is_pending);
+        !waited.unwrap_or_else(PoisonError::into_inner).is_closed()
+    }
+
     /// Waits for some time; returns false if the door is closed.
     pub(in crate::hub) fn wait(&self, time: Duration) -> bool {
-        let waited = self.closed.wait_timeout_while(self.lock(), time, |inner| !inner.is_closed());
+        let waited = self.changed.wait_timeout_while(self.lock(), time, |inner| !inner.is_closed());
         !waited.unwrap_or_else(PoisonError::into_inner).0.is_closed()
     }
 
@@ -143,7 +152,7 @@ impl Peers {
         let left = (std::mem::take(&mut inner.all), inner.held.take());
         drop(inner);
         drop(left);
-        self.closed.notify_all();
+        self.changed.notify_all();
     }
 }
 
