@@ -6,8 +6,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
+use crate::bounds::ENTRIES;
 use crate::claude::ClaudeReader;
 use crate::claude::files::{self, SubagentMeta};
 use crate::codex::subagent::Sent;
@@ -20,12 +21,12 @@ use todo_write::list::input::Options;
 use todo_write::text::fnv1a;
 use todo_write::wire::event::{Event, EventKind, Place, Source, Transcript};
 
-/// Maximum number of subagents' files read when a session is opened, the newest.
+/// Maximum number of a session's subagents whose files are read when it is opened, the newest.
 const SUBAGENT_FILES: usize = 64;
 /// Maximum number of subagents of Codex whose rollouts are followed.
 const ROLLOUTS: usize = 1_000;
-/// How often the rollout of a subagent is looked for.
-const LOOKS: u32 = 10;
+/// How long the rollout of a subagent is looked for.
+const SEARCH: Duration = Duration::from_secs(60);
 
 /// Follows a session.
 #[derive(Debug, Default)]
@@ -49,9 +50,9 @@ pub struct Follower {
     /// Folders of subagents' files and their modification times, if these were certain when the folders
     /// were listed.
     folders: [(PathBuf, Option<SystemTime>); 2],
-    /// Subagents of Codex, and those whose rollouts were not found yet, with how often they were looked for.
+    /// Subagents of Codex, and those whose rollouts were not found yet, with the time until which they are looked for.
     rollouts: Vec<Rollout>,
-    sent: Vec<(Sent, u32)>,
+    sent: Vec<(Sent, Instant)>,
     lines: SessionReader,
 }
 
@@ -100,7 +101,8 @@ pub struct Appended {
 impl Appended {
     /// Whether there is nothing new.
     pub(crate) fn is_empty(&self) -> bool {
-        self.events.is_empty() && !self.is_partial && self.bytes == 0 && self.skipped == 0
+        let has_same_lines = self.change != TailChange::Replaced && self.bytes == 0;
+        has_same_lines && self.events.is_empty() && !self.is_partial && self.skipped == 0
     }
 }
 
@@ -166,12 +168,22 @@ impl Follower {
         Ok(appended)
     }
 
-    /// Adds events before the others. The sums of a subagent count only if it has no file.
+    /// Whether a file is that of a subagent whose events are read.
+    pub(crate) fn has(&self, file: &Path) -> bool {
+        let others =
+            self.rollouts.iter().map(|one| &one.file).chain(self.subagents.iter().map(|one| &one.file));
+        others.into_iter().any(|one| one.tail.path == file)
+    }
+
+    /// Adds events before the others. The sums of a subagent count only if its file is not read.
     fn add_before(&self, appended: &mut Appended, mut events: Vec<Event>) {
         events.retain(|event| match &event.kind {
             EventKind::OfSubagent { subagent, kind, .. } => {
                 let is_sums = matches!(**kind, EventKind::SubagentSums { .. });
-                !is_sums || !self.seen.iter().any(|path| subagent_of(path) == Some(subagent))
+                let is_it = |id: &str| id == subagent;
+                !is_sums
+                    || !self.subagents.iter().any(|one| is_it(&one.id))
+                        && !self.unnamed.iter().any(|path| subagent_of(path).is_some_and(is_it))
             }
             _ => true,
         });
@@ -203,22 +215,21 @@ impl Follower {
         }
         let readers = self.rollouts.iter_mut().map(|rollout| &mut rollout.lines).chain([&mut self.lines]);
         let sent = readers.filter_map(|lines| lines.reader.as_mut()).flat_map(Reader::take_sent);
-        self.sent.extend(sent.map(|sent| (sent, 0)));
+        let until = Instant::now() + SEARCH;
+        self.sent.extend(sent.map(|sent| (sent, until)));
         let first = self.sent.len().saturating_sub(SUBAGENT_FILES);
         self.sent.drain(..first);
         let (beside, options) = (&self.file.tail.path, self.lines.options);
-        for (sent, looks) in &mut self.sent {
-            *looks += 1;
-            if let Some(file) = sent.file(beside) {
-                *looks = LOOKS;
-                // Agents that name each other, or themselves, are read once.
-                let is_known = file == *beside || self.rollouts.iter().any(|one| one.file.tail.path == file);
-                if !is_known && self.rollouts.len() < ROLLOUTS {
-                    self.rollouts.push(Rollout::new(sent.clone(), file, options));
-                }
+        let rollouts = &mut self.rollouts;
+        self.sent.retain(|(sent, until)| {
+            let Some(file) = sent.file(beside) else { return Instant::now() < *until };
+            // Agents that name each other, or themselves, are read once.
+            let is_known = file == *beside || rollouts.iter().any(|one| one.file.tail.path == file);
+            if !is_known && rollouts.len() < ROLLOUTS {
+                rollouts.push(Rollout::new(sent.clone(), file, options));
             }
-        }
-        self.sent.retain(|(_, looks)| *looks < LOOKS);
+            false
+        });
         for rollout in &mut self.rollouts {
             if appended.is_partial {
                 break;
@@ -256,18 +267,25 @@ impl Follower {
             }
         }
         found.sort();
-        let first = found.len().saturating_sub(SUBAGENT_FILES);
-        self.unnamed.extend(found.drain(first..).map(|(_, path)| path));
+        self.unnamed.extend(newest(&mut found, ENTRIES).map(|(_, path)| path));
+        let mut own = Vec::new();
         self.unnamed.retain_mut(|path| match describe(path) {
             Some(head) if head.session == session => {
-                self.subagents.extend(SubagentFile::of(std::mem::take(path)));
+                own.push(std::mem::take(path));
                 false
             }
             Some(_) => false,
             // Its first line is not complete yet.
             None => true,
         });
+        self.subagents.extend(newest(&mut own, SUBAGENT_FILES).filter_map(SubagentFile::of));
+        self.unnamed = newest(&mut self.unnamed, SUBAGENT_FILES).collect();
     }
+}
+
+/// The last ones of so many elements.
+fn newest<T>(list: &mut Vec<T>, most: usize) -> std::vec::Drain<'_, T> {
+    list.drain(list.len().saturating_sub(most)..)
 }
 
 impl Rollout {

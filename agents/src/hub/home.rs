@@ -34,6 +34,11 @@ pub(super) fn escape(folder: &str) -> String {
     folder.chars().map(|char| if char.is_ascii_alphanumeric() { char } else { '-' }).collect()
 }
 
+/// Whether a transcript of Claude Code is that of a subagent, as its name tells.
+pub(super) fn is_of_subagent(file: &Path) -> bool {
+    file.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"agent-"))
+}
+
 /// The folders in `folder`, without hidden ones, sorted by name.
 fn folders_in(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -96,8 +101,7 @@ impl Wanted {
         let mut files = Vec::new();
         for entry in folders.iter().flat_map(fs::read_dir).flatten().flatten() {
             let (name, path) = (entry.file_name(), entry.path());
-            let bytes = name.as_encoded_bytes();
-            if !bytes.ends_with(b".jsonl") || bytes.starts_with(b"agent-") {
+            if !name.as_encoded_bytes().ends_with(b".jsonl") || is_of_subagent(&path) {
                 continue;
             }
             let session = name.to_str().and_then(|name| name.strip_suffix(".jsonl"));

@@ -20,22 +20,19 @@ pub(super) struct ProcessFiles {
     told: Option<Fact>,
     /// What is to be told once the sessions of which it changes something are read.
     next: Option<Fact>,
-    watched: Vec<PathBuf>,
 }
 
 impl ProcessFiles {
     pub(super) fn new(home: &Path) -> ProcessFiles {
         let folder = home.join("sessions");
         let processes = Processes::new(folder.clone());
-        ProcessFiles { folder, processes, is_due: true, told: None, next: None, watched: Vec::new() }
+        ProcessFiles { folder, processes, is_due: true, told: None, next: None }
     }
 
     /// Reads the files, of which the killed processes of `sessions` concern us; returns the sessions of which
     /// something changed since the last time.
     pub(super) fn read(&mut self, sessions: &HashSet<String>, watches: &mut Watches) -> HashSet<String> {
-        let above = self.folder.parent().unwrap_or(&self.folder);
-        let folder = if self.folder.is_dir() { &self.folder } else { above };
-        watches.set(&mut self.watched, vec![folder.to_owned()]);
+        watches.add(&self.watched());
         self.is_due = false;
         self.processes.read();
         let fact = (self.processes.live().to_vec(), self.processes.left_behind(sessions));
@@ -59,7 +56,9 @@ impl ProcessFiles {
         self.processes.elsewhere()
     }
 
-    pub(super) fn leave(mut self, watches: &mut Watches) {
-        watches.set(&mut self.watched, Vec::new());
+    /// The folder in which they change, or appear.
+    pub(super) fn watched(&self) -> PathBuf {
+        let above = self.folder.parent().unwrap_or(&self.folder);
+        if self.folder.is_dir() { &self.folder } else { above }.to_owned()
     }
 }

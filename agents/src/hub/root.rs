@@ -154,8 +154,7 @@ impl Root {
     fn set_home(&mut self, home: Option<Home>) {
         if home.as_ref().is_some_and(|home| home.agent == Agent::Claude) {
             self.processes.get_or_insert_with(|| ProcessFiles::new(&self.around.root)).is_due = true;
-        } else if let Some(processes) = self.processes.take() {
-            processes.leave(&mut self.around.watches);
+        } else if self.processes.take().is_some() {
             self.around.live = Vec::new();
             self.around.elsewhere = HashSet::new();
             self.around.common.queue.push(no_processes(self.around.root.clone(), None));
@@ -166,9 +165,18 @@ impl Root {
                 Some(search) => search.restart(home),
                 None => self.search = Some(Search::new(home)),
             },
-            None => self.search.take().into_iter().for_each(|search| search.leave(&mut self.around.watches)),
+            None => self.search = None,
         }
         self.around.home = home;
+        self.keep_watches();
+    }
+
+    /// Watches no folder that nothing here wants any more.
+    fn keep_watches(&mut self) {
+        let sessions = self.sessions.values().flat_map(Session::folders);
+        let searched = self.search.iter().flat_map(|search| search.watched.iter().cloned());
+        let wanted = sessions.chain(searched).chain(self.processes.as_ref().map(ProcessFiles::watched));
+        self.around.watches.keep(&wanted.collect());
     }
 
     fn mark_processes(&mut self) {
@@ -179,14 +187,15 @@ impl Root {
         self.owed.remove(&id);
         self.ready.remove(&id);
         self.grown.remove(&id);
-        let watches = &mut self.around.watches;
-        self.sessions.remove(&id).into_iter().for_each(|session| session.leave(watches));
+        self.sessions.remove(&id);
+        self.keep_watches();
         // Others may have waited for it.
         self.tell();
     }
 
     fn look_at_all(&mut self) {
         self.looked = Instant::now();
+        self.keep_watches();
         self.sessions.values_mut().for_each(|session| session.is_due = true);
         self.mark_processes();
         self.search.iter_mut().for_each(|search| search.mark_if_over(self.looked));

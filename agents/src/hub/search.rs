@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::around::Around;
-use super::home::{Home, Wanted};
-use super::watch::Watches;
+use super::home::{Home, Wanted, is_of_subagent};
 use crate::bounds::ENTRIES;
 use crate::describe::describe;
 use todo_write::file;
@@ -25,7 +24,7 @@ pub(super) struct Search {
     home: Home,
     /// Whether files are of main agents, which never changes once their first lines tell.
     heads: HashMap<PathBuf, bool>,
-    watched: Vec<PathBuf>,
+    pub(super) watched: Vec<PathBuf>,
     listed: Option<Listed>,
     /// What was found last: what is written to these is no news.
     offered: HashSet<PathBuf>,
@@ -67,9 +66,10 @@ impl Search {
         self.is_due = true;
     }
 
-    /// Searches once more if `file`, which was written, is not known.
+    /// Searches once more if `file`, which was written, may be that of a new main agent.
     pub(super) fn notice(&mut self, file: &Path) {
-        self.is_due |= !self.offered.contains(file);
+        let is_known = self.offered.contains(file) || self.heads.get(file) == Some(&false);
+        self.is_due |= !is_known && !is_of_subagent(file);
     }
 
     pub(super) fn mark_if_over(&mut self, now: Instant) {
@@ -78,10 +78,6 @@ impl Search {
 
     pub(super) fn has_work(&self) -> bool {
         self.is_due || self.listed.is_some()
-    }
-
-    pub(super) fn leave(mut self, watches: &mut Watches) {
-        watches.set(&mut self.watched, Vec::new());
     }
 
     /// Searches for a while, and answers at the end.
@@ -120,10 +116,9 @@ impl Search {
             around.live.iter().filter_map(|process| around.transcript(process)).collect();
         let parents = live.iter().filter_map(|path| path.parent());
         watched.extend(parents.filter(|path| path.is_dir()).map(Path::to_owned));
-        watched.sort();
-        watched.dedup();
         // Watched before they are listed, so that later changes are noticed.
-        around.watches.set(&mut self.watched, watched);
+        watched.iter().for_each(|folder| around.watches.add(folder));
+        self.watched = watched;
         let since = SystemTime::now().checked_sub(around.settings.quiet.unwrap_or(LIVE));
         let sessions = around.live.iter().filter_map(|process| process.session.clone()).collect();
         let mut files = Wanted { since, sessions, limit: Some(ENTRIES) }.list(&folders);
@@ -146,5 +141,26 @@ impl Search {
         }
         self.heads.insert(path.to_owned(), !is_subagent);
         Some(!is_subagent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use todo_write::wire::event::Agent;
+
+    use super::*;
+
+    #[test]
+    fn what_is_written_to_a_known_session_or_a_subagent_is_no_reason_to_search() {
+        let home = Home { agent: Agent::Codex, folder: "/h".into(), is_searched: true };
+        let mut search = Search { is_due: false, ..Search::new(home) };
+        search.offered.insert("/h/main.jsonl".into());
+        search.heads.insert("/h/sub.jsonl".into(), false);
+        for (file, is_due) in
+            [("main.jsonl", false), ("sub.jsonl", false), ("agent-a.jsonl", false), ("new.jsonl", true)]
+        {
+            search.notice(&Path::new("/h").join(file));
+            assert_eq!(search.is_due, is_due, "{file}");
+        }
     }
 }

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::around::Around;
-use super::watch::Watches;
 use crate::bounds::LINE;
 use crate::describe::describe;
 use crate::follower::{Appended, Follower};
@@ -59,7 +58,6 @@ pub(super) struct Session {
     /// Whether the silence of Codex was said, and where the session moved.
     is_silent: bool,
     moved: Option<PathBuf>,
-    watched: Vec<PathBuf>,
 }
 
 impl Session {
@@ -81,7 +79,6 @@ impl Session {
             is_quiet: false,
             is_silent: false,
             moved: None,
-            watched: Vec::new(),
         }
     }
 
@@ -99,16 +96,20 @@ impl Session {
 
     /// Whether a file is its own or one of its subagents'.
     pub(super) fn has(&self, file: &Path) -> bool {
-        file == self.path || file.starts_with(self.path.with_extension(""))
+        file == self.path
+            || file.starts_with(self.path.with_extension(""))
+            || self.follower.as_ref().is_some_and(|follower| follower.has(file))
     }
 
-    pub(super) fn leave(mut self, watches: &mut Watches) {
-        watches.set(&mut self.watched, Vec::new());
+    /// The folders of the session's file and of its subagents' files.
+    pub(super) fn folders(&self) -> impl Iterator<Item = PathBuf> + use<> {
+        let beside = self.path.with_extension("").join("subagents");
+        self.path.parent().map(Path::to_owned).into_iter().chain([beside])
     }
 
     /// Reads a part of what its files have, and sends it.
     pub(super) fn read(&mut self, around: &mut Around) -> Done {
-        self.watch(&mut around.watches);
+        self.folders().for_each(|folder| around.watches.add(&folder));
         #[cfg(test)]
         assert!(!self.path.ends_with("panics.jsonl"), "a reader that fails");
         #[cfg(test)]
@@ -186,23 +187,14 @@ impl Session {
         Done::Over
     }
 
-    /// Watches the folders of the session's file and of its subagents' files.
-    fn watch(&mut self, watches: &mut Watches) {
-        if self.watched.len() == 2 {
-            return;
-        }
-        let beside = self.path.with_extension("").join("subagents");
-        let folder = self.path.parent().map(Path::to_owned);
-        let wanted: Vec<PathBuf> =
-            folder.into_iter().chain(Some(beside)).filter(|folder| folder.is_dir()).collect();
-        watches.set(&mut self.watched, wanted);
-    }
-
     /// Sends what was read in pieces.
     fn send(&mut self, around: &Around, appended: Appended) {
         let is_first_end = !appended.is_partial && !self.is_caught_up;
         if appended.is_empty() && !is_first_end {
             return;
+        }
+        if appended.change == TailChange::Replaced {
+            self.project = None;
         }
         let source = self.follower.as_ref().and_then(Follower::session).cloned();
         if let Some(source) = source.as_ref().filter(|_| self.project.is_none()) {

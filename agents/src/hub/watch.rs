@@ -1,8 +1,11 @@
 //! The folders that a root watches, and what changed in them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 
 use notify::event::{EventKind, ModifyKind};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
@@ -54,45 +57,50 @@ impl Changes {
     }
 }
 
+/// A folder, whatever its name is.
+type Identity = (u64, u64, Option<SystemTime>);
+
 /// The watcher of a root. Only its thread uses it, since watching a folder may hang.
 pub(super) struct Watches {
     pub(super) changes: Arc<Changes>,
     /// None also without a watcher in this system: the regular looks suffice.
     watcher: Option<RecommendedWatcher>,
-    /// The folders, and how many want each.
-    wanted: HashMap<PathBuf, usize>,
+    /// The folders, and which they were: one that is deleted is watched no more, whatever has its name.
+    watched: HashMap<PathBuf, Identity>,
 }
 
 impl Watches {
     pub(super) fn new(changes: Arc<Changes>) -> Watches {
-        Watches { changes, watcher: None, wanted: HashMap::new() }
+        Watches { changes, watcher: None, watched: HashMap::new() }
     }
 
-    /// Watches the folders `new` for one that wanted `old` until now.
-    pub(super) fn set(&mut self, old: &mut Vec<PathBuf>, new: Vec<PathBuf>) {
-        for folder in new.iter().filter(|folder| !old.contains(folder)) {
-            let count = self.wanted.entry(folder.clone()).or_default();
-            *count += 1;
-            if *count == 1 {
-                if self.watcher.is_none() {
-                    let changes = Arc::clone(&self.changes);
-                    self.watcher = notify::recommended_watcher(move |event| changes.note(event)).ok();
-                }
-                let _ = self.watcher.as_mut().map(|one| one.watch(folder, RecursiveMode::NonRecursive));
-            }
+    /// Watches a folder, if there is one.
+    pub(super) fn add(&mut self, folder: &Path) {
+        let Some(data) = fs::metadata(folder).ok().filter(Metadata::is_dir) else { return };
+        // Its number may be that of an earlier one.
+        let identity = (data.dev(), data.ino(), data.created().ok());
+        let before = self.watched.insert(folder.to_owned(), identity);
+        if before == Some(identity) {
+            return;
         }
-        for folder in old.iter().filter(|folder| !new.contains(folder)) {
-            let Some(count) = self.wanted.get_mut(folder) else { continue };
-            *count -= 1;
-            if *count == 0 {
-                self.wanted.remove(folder);
-                let _ = self.watcher.as_mut().map(|one| one.unwatch(folder));
-            }
+        if self.watcher.is_none() {
+            let changes = Arc::clone(&self.changes);
+            self.watcher = notify::recommended_watcher(move |event| changes.note(event)).ok();
+        }
+        if let Some(watcher) = &mut self.watcher {
+            let _ = before.map(|_| watcher.unwatch(folder));
+            let _ = watcher.watch(folder, RecursiveMode::NonRecursive);
+        }
+    }
+
+    /// Ends watching all other folders.
+    pub(super) fn keep(&mut self, wanted: &HashSet<PathBuf>) {
+        for (folder, _) in self.watched.extract_if(|folder, _| !wanted.contains(folder)) {
+            let _ = self.watcher.as_mut().map(|one| one.unwatch(&folder));
         }
         // The system has few of them.
-        if self.wanted.is_empty() {
+        if self.watched.is_empty() {
             self.watcher = None;
         }
-        *old = new;
     }
 }

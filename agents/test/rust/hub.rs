@@ -116,6 +116,21 @@ impl Homes {
         });
     }
 
+    /// Waits until a session that grew is looked at again, so that from then on only what is noticed of it is read.
+    fn settle(&mut self, session: u64) {
+        let name = format!("shed-{}", number());
+        let folder = self.folder.path().join("projects").join(&name);
+        fs::create_dir(&folder).unwrap();
+        let file = format!("../{name}/{name}");
+        let path = self.write(&file, &line(&name, "user", 0, "Dig".into()));
+        let id = self.follow(&path);
+        self.wait_until_ready(id);
+        self.write(&file, &list(&name, 1, "Bed 1"));
+        self.wait(|message| matches!(message, Message::Events(one, _) if *one == id).then_some(()));
+        self.hub.obey(Command::Check(session));
+        self.wait_until_ready(session);
+    }
+
     /// Applies all events of a session that were taken.
     fn apply(&mut self, session: u64, applier: &mut Applier, store: &mut Store) {
         for message in std::mem::take(&mut self.taken) {
@@ -342,6 +357,55 @@ fn a_session_that_was_followed_before_its_home_was_known_is_looked_at() {
     homes.wait_until_ready(id);
     homes.write("s", &list("s", 1, "Bed 1"));
     homes.wait(|message| matches!(message, Message::Events(_, piece) if piece.bytes > 0).then_some(()));
+}
+
+#[test]
+fn a_folder_that_is_made_again_is_watched_again() {
+    let mut homes = Homes::looking(NEVER);
+    let path = homes.write("s", &line("s", "user", 0, "Dig".into()));
+    let id = homes.follow(&path);
+    homes.wait_until_ready(id);
+    let folder = path.parent().unwrap();
+    fs::remove_dir_all(folder).unwrap();
+    fs::create_dir(folder).unwrap();
+    homes.settle(id);
+    homes.write("s", &list("s", 1, "Bed 1"));
+    homes.wait(|message| {
+        matches!(message, Message::Events(one, piece) if *one == id && piece.bytes > 0).then_some(())
+    });
+}
+
+#[test]
+fn a_line_of_a_subagent_beside_its_session_comes_at_once() {
+    let mut homes = Homes::looking(NEVER);
+    homes.set_home(true, true);
+    // Versions before 2.1.2 keep its file there.
+    let path = homes.write("s", &line("s", "user", 0, "Dig".into()));
+    homes.write("agent-a", &line("s", "user", 1, "Rake".into()));
+    let id = homes.follow(&path);
+    homes.wait_until_ready(id);
+    homes.settle(id);
+    homes.write("agent-a", &line("s", "user", 2, "Sow".into()));
+    homes.wait(|message| {
+        matches!(message, Message::Events(one, piece) if *one == id && piece.bytes > 0).then_some(())
+    });
+}
+
+#[test]
+fn a_file_that_is_emptied_and_written_again_begins_again() {
+    let mut homes = Homes::looking(NEVER);
+    let path = homes.write("s", &list("s", 1, "Bed 1"));
+    let id = homes.follow(&path);
+    homes.wait_until_ready(id);
+    homes.taken.clear();
+    fs::write(&path, "").unwrap();
+    homes.hub.obey(Command::Check(id));
+    homes.wait_until_ready(id);
+    homes.write("s", &list("s", 2, "Bed 2"));
+    homes.hub.obey(Command::Check(id));
+    homes.wait_until_ready(id);
+    let is_restart = |message: &Message| matches!(message, Message::Events(_, piece) if piece.is_restart);
+    assert!(homes.taken.iter().any(is_restart));
 }
 
 #[test]

@@ -78,6 +78,22 @@ fn subagents_are_looked_for_beside_a_transcript_only_if_its_version_keeps_them_t
 }
 
 #[test]
+fn a_subagent_is_found_among_many_newer_ones_of_other_sessions() {
+    let line = |session: &str, is_subagent: bool| {
+        let line = json!({"type": "user", "uuid": "u", "sessionId": session, "cwd": "/garden", "version": "1.0.9",
+            "isSidechain": is_subagent, "message": {"role": "user", "content": "Dig"}});
+        format!("{line}\n")
+    };
+    let folder = folder_of((0..100).map(|n| format!("agent-{n}.jsonl")), &line("other", true));
+    let (path, subagent) = (folder.path().join("s.jsonl"), folder.path().join("agent-a.jsonl"));
+    fs::write(&path, line("s", false)).unwrap();
+    fs::write(&subagent, line("s", true)).unwrap();
+    age(&subagent, 60);
+    let read = Follower::new(path, Options::default()).read(&Slice::WHOLE).unwrap();
+    assert_eq!(read.bytes as usize, line("s", false).len() + line("s", true).len());
+}
+
+#[test]
 fn observations_in_memory_are_bounded_in_bytes() {
     let mut thread = thread();
     for n in 0..40_u64 {

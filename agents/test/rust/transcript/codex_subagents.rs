@@ -107,6 +107,18 @@ fn a_subagent_without_a_plan_has_no_thread_and_its_work_counts() {
 }
 
 #[test]
+fn a_subagent_whose_rollout_comes_late_is_found_however_often_its_agent_is_read() {
+    let parent = parent(false);
+    let mut followed = Followed::having(&parent.0);
+    for _ in 0..20 {
+        followed.read();
+    }
+    write(&followed, &child(None).0);
+    followed.read();
+    assert_eq!(run(&mut followed, THREAD), 1);
+}
+
+#[test]
 fn the_work_of_a_subagent_is_no_turn_of_the_agent_that_sent_it_out() {
     let mut parent = parent(false);
     parent.event("task_complete", json!({"turn_id": "1", "last_agent_message": "It was sent out."}));

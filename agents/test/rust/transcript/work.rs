@@ -1,6 +1,8 @@
 //! What counts as a task's work in transcripts: commands, changed files and tokens.
 
 use std::ffi::OsStr;
+use std::fs::File;
+use std::time::SystemTime;
 
 use serde_json::{Value, json};
 use todo_write::events::git::GitOperation;
@@ -508,6 +510,28 @@ fn a_subagents_lines_count_for_the_task_that_sent_it_out() {
     }
     session.lines.splice(7..7, subagent.lines);
     assert_eq!(work_of(&mut session.followed()).commands, OK);
+}
+
+#[test]
+fn the_sums_of_a_subagent_count_if_its_file_is_not_among_the_newest() {
+    let mut session = at_work();
+    let stats =
+        json!({"agentId": "a7", "toolStats": {"linesAdded": 8, "linesRemoved": 3, "editFileCount": 2}});
+    session.call("Agent", json!({"prompt": "Help"}), "Done.", stats);
+    let mut followed = Followed::new();
+    let mut subagent = Session::new("cli");
+    subagent.prompt("Help");
+    subagent.lines.iter_mut().for_each(|line| line["isSidechain"] = true.into());
+    for id in (0..64).map(|n| format!("b{n}")).chain(["a7".to_owned()]) {
+        let name = format!("agent-{id}.jsonl");
+        followed.append_to_subagent(OsStr::new(&name), format!("{}\n", subagent.lines[0]).as_bytes());
+    }
+    let oldest = followed.file().with_extension("").join("subagents/agent-a7.jsonl");
+    File::options().append(true).open(oldest).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    session.lines.iter().for_each(|line| followed.line(line));
+    followed.read();
+    let sums = work(&mut followed, "claude:s", Part::Item("t1"));
+    assert_eq!((sums.added, sums.removed, sums.edits), (8, 3, 2));
 }
 
 #[test]
