@@ -392,7 +392,7 @@ ASKED non-nil means that the user asked for it.  It is read later."
   (when (> (plist-get news :skipped) 0)
     (todo-write-follow-sessions-skip
      (todo-write-follow--session-file session)
-     "a line over 16 MiB, or all but its last 512 MiB"))
+     "a line over 8 MiB, or all but its last 512 MiB"))
   (todo-write-events-warn (plist-get news :warnings))
   (setf (todo-write-follow--session-thread session) (plist-get news :thread))
   (todo-write-activity-note-reading (todo-write-follow--session-thread session) nil)

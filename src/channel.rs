@@ -13,41 +13,28 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::wire::program::{Command, LARGEST};
-use crate::wire::socket::read_more;
-
-/// The number of bytes that are read at once.
-const PIECE: usize = 64 * 1024;
-/// Maximum number of bytes of commands that are kept. A program that takes none for so long is ended.
-const KEPT: usize = 8 * 1024 * 1024;
-
-/// The state of the commands after one was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent {
-    /// The program has them.
-    Sent,
-    /// Some are kept, and are to be flushed again.
-    Kept,
-    /// Nothing takes them: the program has left, or takes none.
-    Lost,
-}
+use crate::wire::bounds::{LINE, SMALL_FILE};
+use crate::wire::lines::{Framer, Line};
+use crate::wire::program::Command;
 
 /// The connection to a program.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Channel {
-    /// `None` before it is connected, and after the program has left.
+    /// `None` before it is connected, and once it is given up.
     stream: Option<UnixStream>,
-    input: Vec<u8>,
-    /// The beginning of the next line in `input`, and the place up to which no line ends.
-    next: usize,
-    searched: usize,
+    lines: Framer,
     /// The number of bytes read since the beginning.
     read: u64,
-    /// Whether the program has closed its side.
+    /// Whether the program has closed its side, or is given up.
     is_ended: bool,
-    /// Whether the current line is too long, so that the rest of it is left out.
-    is_skipping: bool,
+    /// The commands that it has not taken.
     output: Vec<u8>,
+}
+
+impl Default for Channel {
+    fn default() -> Channel {
+        Channel { stream: None, lines: Framer::new(LINE), read: 0, is_ended: false, output: Vec::new() }
+    }
 }
 
 impl Channel {
@@ -66,60 +53,46 @@ impl Channel {
         Ok(())
     }
 
-    /// Sends a command, or keeps it.
-    pub fn send(&mut self, command: &Command) -> Sent {
-        if self.is_ended || self.output.len() > KEPT {
-            return Sent::Lost;
+    /// Sends a command, or keeps it; returns whether some are kept. A program that takes none for so long that they
+    /// have more bytes than a line is given up: it ends with its socket.
+    pub fn send(&mut self, command: &Command) -> bool {
+        if self.is_ended {
+            return false;
         }
         write(&mut self.output, command);
-        self.flush()
+        self.flush();
+        if self.output.len() > LINE {
+            (self.stream, self.is_ended, self.output) = (None, true, Vec::new());
+        }
+        !self.output.is_empty()
     }
 
-    /// Sends what is kept.
-    pub fn flush(&mut self) -> Sent {
-        let Some(stream) = &self.stream else {
-            return if self.is_ended { Sent::Lost } else { Sent::Kept };
-        };
+    /// Sends what is kept; returns whether some still is.
+    pub fn flush(&mut self) -> bool {
         let mut sent = 0;
-        while sent < self.output.len() {
+        while let Some(stream) = &self.stream
+            && sent < self.output.len()
+        {
             match send_quietly(stream, &self.output[sent..]) {
                 Ok(count) => sent += count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 // What it wrote before it left can still be read.
-                Err(_) => {
-                    self.output.clear();
-                    return Sent::Lost;
-                }
+                Err(_) => sent = self.output.len(),
             }
         }
         self.output.drain(..sent);
-        if self.output.is_empty() { Sent::Sent } else { Sent::Kept }
+        !self.output.is_empty()
     }
 
     /// The next whole line, without its line feed, if all of it came. A line that is too long is left out.
     pub fn next_line(&mut self) -> Option<&[u8]> {
         loop {
-            if let Some(end) = memchr::memchr(b'\n', &self.input[self.searched..]) {
-                let line = self.next..self.searched + end;
-                self.next = line.end + 1;
-                self.searched = self.next;
-                if !std::mem::take(&mut self.is_skipping) {
-                    return Some(&self.input[line]);
-                }
-                continue;
-            }
-            self.input.drain(..self.next);
-            (self.next, self.searched) = (0, self.input.len());
-            if self.input.len() > LARGEST {
-                self.is_skipping = true;
-            }
-            if self.is_skipping {
-                self.input.clear();
-                self.searched = 0;
-            }
-            if !self.fill() {
-                return None;
+            match self.lines.next_line() {
+                Some(Line::Whole(line)) => return Some(self.lines.get(line)),
+                Some(Line::TooLong) => {}
+                None if self.fill() => {}
+                None => return None,
             }
         }
     }
@@ -127,7 +100,7 @@ impl Channel {
     /// Reads a piece; returns whether anything came.
     fn fill(&mut self) -> bool {
         let Some(stream) = &mut self.stream else { return false };
-        match read_more(stream, &mut self.input, PIECE) {
+        match self.lines.read(stream, SMALL_FILE) {
             Ok(0) => self.is_ended = true,
             Err(error) => self.is_ended |= error.kind() != ErrorKind::WouldBlock,
             Ok(count) => {
@@ -140,14 +113,12 @@ impl Channel {
 
     /// Whether lines, or parts of them, were read and not returned yet.
     pub fn has_more(&self) -> bool {
-        self.next < self.input.len()
+        !self.lines.incomplete().is_empty()
     }
 
     /// Tells the program how much was read, so that it rings for the rest.
-    pub fn acknowledge(&mut self, has_more: bool) -> Sent {
-        // It is not refused for want of room: without it, the program would never ring again.
-        write(&mut self.output, &Command::Ack { bytes: self.read, more: has_more });
-        self.flush()
+    pub fn acknowledge(&mut self, has_more: bool) -> bool {
+        self.send(&Command::Ack { bytes: self.read, more: has_more })
     }
 }
 
@@ -181,7 +152,7 @@ fn send_quietly(mut stream: &UnixStream, bytes: &[u8]) -> io::Result<usize> {
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
-    use std::io::{BufRead, BufReader, Write};
+    use std::io::{BufRead, BufReader, Read, Write};
 
     use super::*;
 
@@ -211,7 +182,7 @@ mod tests {
     fn a_line_that_is_too_long_is_left_out() {
         let (mut channel, mut program) = channel();
         let writer = std::thread::spawn(move || {
-            program.write_all(&vec![b'x'; LARGEST + 10 * PIECE]).unwrap();
+            program.write_all(&vec![b'x'; LINE + 10 * SMALL_FILE]).unwrap();
             program.write_all(b"\nnext\n").unwrap();
         });
         let line = loop {
@@ -226,15 +197,15 @@ mod tests {
     #[test]
     fn commands_are_kept_until_the_program_takes_them_and_lost_when_it_left() {
         let mut early = Channel::default();
-        assert_eq!(early.send(&Command::Search), Sent::Kept);
+        assert!(early.send(&Command::Search));
         let (mut channel, program) = channel();
         let mut count = 1;
-        while channel.send(&Command::Tell("x".repeat(1_000), true)) == Sent::Sent {
+        while !channel.send(&Command::Tell("x".repeat(1_000), true)) {
             count += 1;
         }
         channel.acknowledge(false);
         let mut lines = BufReader::new(&program).lines();
-        while channel.flush() == Sent::Kept {
+        while channel.flush() {
             lines.next().unwrap().unwrap();
             count -= 1;
         }
@@ -242,6 +213,17 @@ mod tests {
         assert_eq!(last, r#"{"ack":{"bytes":0,"more":false}}"#);
         drop(lines);
         drop(program);
-        assert_eq!(channel.send(&Command::Search), Sent::Lost);
+        assert!(!channel.send(&Command::Search));
+    }
+
+    #[test]
+    fn a_program_that_takes_no_commands_is_given_up() {
+        let (mut channel, mut program) = channel();
+        while channel.stream.is_some() {
+            channel.send(&Command::Tell("x".repeat(SMALL_FILE), true));
+        }
+        // It ends with its socket, after what it was sent.
+        program.read_to_end(&mut Vec::new()).unwrap();
+        assert!(channel.next_line().is_none() && !channel.send(&Command::Search));
     }
 }

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use todo_write::events::Millis;
 use todo_write::list::raw::Raw;
 use todo_write::text::{beginning, excerpt};
+use todo_write::wire::bounds::CALL;
 
 /// The beginning of a text, at most `BYTES` long. The texts of an array of blocks are joined by
 /// line feeds.
@@ -65,15 +66,14 @@ fn joined(json: &str, most: usize, depth: usize) -> serde_json::Result<String> {
     Ok(beginning(&texts, most))
 }
 
-/// The longest line of which a part is read if the whole cannot be, in bytes: each of its parts is tried.
-const LONGEST_TRIED: usize = 1024 * 1024;
 /// How deep in a line parts are tried: down to the fields of a block of a message.
 const DEEPEST_TRIED: usize = 5;
 
 /// The parts of an object that can be read, where the whole cannot; `None` if it is no JSON. A field or an
 /// element of another type than expected is left out. Texts are written without needless escapes.
 pub(crate) fn readable_part(bytes: &[u8], is_readable: impl Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
-    if bytes.len() > LONGEST_TRIED {
+    // Each of its parts is tried.
+    if bytes.len() > CALL {
         return None;
     }
     let value = Value::deserialize(&mut serde_json::Deserializer::from_slice(bytes)).ok()?;

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::bounds::ENTRIES;
 use crate::claude::ClaudeReader;
 use crate::claude::files::{self, SubagentMeta};
 use crate::codex::subagent::Sent;
@@ -19,6 +18,7 @@ use todo_write::events::policy::Policy;
 use todo_write::file::{self, Slice, modified};
 use todo_write::list::input::Options;
 use todo_write::text::fnv1a;
+use todo_write::wire::bounds::ENTRIES;
 use todo_write::wire::event::{Event, EventKind, Place, Source, Transcript};
 
 /// Maximum number of a session's subagents whose files are read when it is opened, the newest.

@@ -9,7 +9,6 @@
 //! Transcripts are untrusted: unknown lines are skipped, and memory is bounded. All that is cut into lines is cut by
 //! [`lines`].
 
-mod bounds;
 mod calls;
 pub mod claude;
 mod codex;
@@ -26,7 +25,7 @@ pub mod hub;
 pub mod lines;
 mod reader;
 pub mod tail;
-mod threads;
+pub mod threads;
 #[cfg(test)]
 #[path = "../../test/rust/common/wait.rs"]
 #[allow(unreachable_pub, dead_code)]

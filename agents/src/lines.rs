@@ -1,5 +1,4 @@
-//! The lines that a peer says, and those that it is told. This is the only place where the bytes of a stream become
-//! lines.
+//! The lines that a peer says, and those that it is told.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -8,84 +7,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use serde::Serialize;
 
-use crate::bounds::IN_FLIGHT;
-use todo_write::wire::socket::read_more;
-
-/// The number of bytes of a stream that are read at once.
-const CHUNK: usize = 64 * 1024;
-
-/// A line of a stream.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Line {
-    /// A line without its line feed.
-    Whole(Vec<u8>),
-    /// A line that is too long. This is said once, as soon as it is known; the next line is the one behind it.
-    TooLong,
-}
-
-/// Cuts bytes into lines, none of which takes more memory than the bound.
-#[derive(Debug)]
-pub(crate) struct Framer {
-    most: usize,
-    /// What was read. The next line begins at `start`, and no line feed is before `searched`.
-    bytes: Vec<u8>,
-    start: usize,
-    searched: usize,
-    /// Whether the rest of a line is skipped.
-    pub(crate) is_skipping: bool,
-}
-
-impl Framer {
-    /// Cuts lines of at most `most` bytes each.
-    pub(crate) fn new(most: usize) -> Framer {
-        Framer { most, bytes: Vec::new(), start: 0, searched: 0, is_skipping: false }
-    }
-
-    /// What was read of a line whose end has not come. At the end of the stream, that is no line.
-    pub(crate) fn incomplete(&self) -> &[u8] {
-        &self.bytes[self.start..]
-    }
-
-    /// The next line in what was read; `None` if its end has not come.
-    pub(crate) fn next_line(&mut self) -> Option<Line> {
-        while let Some(end) = memchr::memchr(b'\n', &self.bytes[self.searched..]) {
-            let line = self.start..self.searched + end;
-            (self.start, self.searched) = (line.end + 1, line.end + 1);
-            if std::mem::take(&mut self.is_skipping) {
-                continue;
-            }
-            let is_short = line.len() <= self.most;
-            return Some(if is_short { Line::Whole(self.bytes[line].to_vec()) } else { Line::TooLong });
-        }
-        self.bytes.drain(..self.start);
-        self.start = 0;
-        let was_skipping = self.is_skipping;
-        self.is_skipping |= self.bytes.len() > self.most;
-        if self.is_skipping {
-            self.bytes.clear();
-        }
-        self.searched = self.bytes.len();
-        (self.is_skipping && !was_skipping).then_some(Line::TooLong)
-    }
-
-    /// Reads at most `chunk` bytes; returns their number, 0 at the end.
-    ///
-    /// # Errors
-    /// An error of the stream.
-    pub(crate) fn read(&mut self, from: &mut impl Read, chunk: usize) -> io::Result<usize> {
-        read_more(from, &mut self.bytes, chunk)
-    }
-
-    /// The last bytes that were read, at most so many.
-    pub(crate) fn last(&self, count: usize) -> &[u8] {
-        &self.bytes[self.bytes.len().saturating_sub(count)..]
-    }
-
-    /// Gives back the memory that a line does not need until the rest of it comes.
-    pub(crate) fn shrink(&mut self) {
-        self.bytes.shrink_to_fit();
-    }
-}
+use todo_write::wire::bounds::{CALL, SMALL_FILE};
+use todo_write::wire::lines::Framer;
+pub use todo_write::wire::lines::Line;
 
 /// The lines of a stream.
 #[derive(Debug)]
@@ -114,12 +38,14 @@ impl<R: Read> Lines<R> {
     ///
     /// # Errors
     /// An error of the stream. After [`io::ErrorKind::WouldBlock`] and [`io::ErrorKind::TimedOut`], the next call goes on.
-    pub fn next_line(&mut self) -> io::Result<Option<Line>> {
+    pub fn next_line(&mut self) -> io::Result<Option<Line<&[u8]>>> {
         loop {
-            if let Some(line) = self.framer.next_line() {
-                return Ok(Some(line));
+            match self.framer.next_line() {
+                Some(Line::Whole(line)) => return Ok(Some(Line::Whole(self.framer.get(line)))),
+                Some(Line::TooLong) => return Ok(Some(Line::TooLong)),
+                None => {}
             }
-            if self.framer.read(&mut self.from, CHUNK)? == 0 {
+            if self.framer.read(&mut self.from, SMALL_FILE)? == 0 {
                 return Ok(None);
             }
         }
@@ -148,7 +74,7 @@ impl Outbox {
 
     /// Adds a line without waiting; returns false if the peer does not take the earlier ones.
     pub(crate) fn send(&self, line: Vec<u8>) -> bool {
-        if self.unsent.fetch_add(line.len(), Ordering::Relaxed) > IN_FLIGHT {
+        if self.unsent.fetch_add(line.len(), Ordering::Relaxed) > CALL {
             return false;
         }
         // A thread that has ended needs no line.
@@ -216,7 +142,7 @@ mod tests {
         let mut all = Vec::new();
         loop {
             match lines.next_line() {
-                Ok(Some(Line::Whole(line))) => all.push(String::from_utf8(line).unwrap_or_default()),
+                Ok(Some(Line::Whole(line))) => all.push(String::from_utf8_lossy(line).into_owned()),
                 Ok(Some(Line::TooLong)) => all.push("!".into()),
                 Ok(None) => return (all, String::from_utf8_lossy(lines.incomplete()).into_owned()),
                 Err(_) => all.push("?".into()),

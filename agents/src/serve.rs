@@ -13,6 +13,7 @@ use todo_write_mcp::hub::bell::{self, Bell};
 use todo_write_mcp::hub::home::folder;
 use todo_write_mcp::hub::serve::serve;
 use todo_write_mcp::hub::{Local, codex, door};
+use todo_write_mcp::threads;
 
 /// How long the program that serves the same Emacs by an earlier connection has to end.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -51,22 +52,25 @@ pub fn run(is_child: bool) -> i32 {
 fn serve_parent(local: Local) -> Result<(), String> {
     let said = |error: std::io::Error| error.to_string();
     let start = |name: &str, run: Box<dyn FnOnce() + Send>| {
-        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+        let work = move || {
             run();
             std::process::exit(0)
-        });
-        thread.map(drop).map_err(said)
+        };
+        threads::start(name, work).map(drop).map_err(said)
     };
-    start(
-        "todo-write-parent",
-        Box::new(|| drop(std::io::copy(&mut std::io::stdin(), &mut std::io::sink()))),
-    )?;
     let name = getrandom::u64().map_err(|error| error.to_string())?;
     let folder = std::env::temp_dir().join(format!("todo-write-{name:x}"));
+    let private = folder.clone();
+    let wait_for_end = move || {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        // It is there until Emacs has connected.
+        let _ = std::fs::remove_dir_all(private);
+    };
+    start("parent", Box::new(wait_for_end))?;
     let stream = bell::connect(&folder, std::io::stdout()).map_err(said)?;
     let bell = Arc::new(Bell::default());
     let rung = Arc::clone(&bell);
-    start("todo-write-bell", Box::new(move || drop(rung.run(std::io::stdout()))))?;
+    start("bell", Box::new(move || drop(rung.run(std::io::stdout()))))?;
     serve(local, stream.try_clone().map_err(said)?, &stream, Some(bell), |_, _| Ok(()))
 }
 

@@ -8,11 +8,10 @@ use std::time::SystemTime;
 use memchr::memmem;
 use serde::de::IgnoredAny;
 
-use crate::lines::{Framer, Line};
 use todo_write::file::{self, Slice};
+use todo_write::wire::bounds::LINE;
+use todo_write::wire::lines::{Framer, Line};
 
-/// Longer lines are skipped, since a line is held in memory until its line feed arrives.
-pub(crate) const LONGEST_LINE: usize = 16 * 1024 * 1024;
 /// If more bytes are left to read, only the last ones are read.
 pub const MOST_UNREAD: u64 = 512 * 1024 * 1024;
 /// Number of bytes before the offset that identify the file.
@@ -65,7 +64,7 @@ impl Tail {
             length: 0,
             modified: None,
             known: Vec::new(),
-            lines: Framer::new(LONGEST_LINE),
+            lines: Framer::new(LINE),
             skipped: 0,
             opened: None,
         }
@@ -141,9 +140,9 @@ impl Tail {
                 match line {
                     Line::Whole(line) => {
                         let end = self.offset - self.lines.incomplete().len() as u64 - 1;
-                        pass(end, &line, &mut each);
+                        pass(end, self.lines.get(line), &mut each);
                     }
-                    Line::TooLong => self.skipped += LONGEST_LINE as u64,
+                    Line::TooLong => self.skipped += LINE as u64,
                 }
             }
             // The first lines, which name the session, are in the first chunk.
@@ -156,7 +155,7 @@ impl Tail {
             }
         }
         if is_complete(self.lines.incomplete()) {
-            let line = std::mem::replace(&mut self.lines, Framer::new(LONGEST_LINE));
+            let line = std::mem::replace(&mut self.lines, Framer::new(LINE));
             pass(self.offset, line.incomplete(), &mut each);
         }
         self.lines.shrink();
@@ -168,7 +167,7 @@ impl Tail {
         self.skipped += offset - self.offset;
         self.offset = offset;
         self.known.clear();
-        self.lines = Framer::new(LONGEST_LINE);
+        self.lines = Framer::new(LINE);
         self.lines.is_skipping = true;
     }
 }

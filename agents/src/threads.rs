@@ -8,7 +8,7 @@ use std::thread::{Builder, JoinHandle};
 ///
 /// # Errors
 /// If this system gives no thread.
-pub(crate) fn start<T: Send + 'static>(
+pub fn start<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {

@@ -5,9 +5,10 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
@@ -33,6 +34,21 @@ echo "Done it."
 "#;
 /// Notes how it is called.
 const OTHER: &str = "#!/bin/sh\necho \"${0##*/} $*\" >>\"$HOME/log\"\n";
+
+#[test]
+fn a_program_whose_emacs_ends_before_it_connects_leaves_no_socket() {
+    let home = Home::new();
+    let mut command = Command::new(PROGRAM);
+    command.args(["serve", "--child"]).env("TMPDIR", &home.0).env("TODO_WRITE_SANDBOX", &home.0);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut socket = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut socket).unwrap();
+    let folder = PathBuf::from(socket.trim()).parent().unwrap().to_owned();
+    assert!(folder.starts_with(&home.0) && folder.exists());
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    assert!(!folder.exists());
+}
 
 struct Home(PathBuf);
 

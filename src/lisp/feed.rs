@@ -16,7 +16,7 @@ use super::ser::{self, Sparse};
 use super::sessions::Followup;
 use super::shown::ShownSummary;
 use super::{Module, guarded, now, with_module};
-use crate::channel::{Channel, Sent};
+use crate::channel::Channel;
 use crate::error::Error;
 use crate::file::Slice;
 use crate::journal::store::Changed;
@@ -75,13 +75,13 @@ struct Fed {
 /// Tells the program something, or the machine if there is one. What it does not take at once is flushed by a
 /// timer of Lisp.
 fn send(env: &Env, machine: Option<String>, command: Command) -> Result<()> {
-    let sent = with_module(|module| {
+    let is_kept = with_module(|module| {
         if matches!((&machine, &command), (None, Command::Door(None))) {
             module.followed.door = None;
         }
         module.tell(&at(machine, command))
     });
-    if sent == Sent::Kept {
+    if is_kept {
         env.call(flush_soon, [])?;
     }
     Ok(())
@@ -131,7 +131,7 @@ lisp! { env =>
 
     /// Send the commands that were kept; return t if some still are.
     fn channel_flush() -> bool {
-        with_module(|module| module.followed.channel.as_mut().map(Channel::flush)) == Some(Sent::Kept)
+        with_module(|module| module.followed.channel.as_mut().is_some_and(Channel::flush))
     }
 
     /// Tell the program COMMAND, or that of MACHINE, a name, if that is non-nil.
@@ -235,9 +235,9 @@ lisp! { env =>
 }
 
 impl Module {
-    /// Tells the program something.
-    pub(super) fn tell(&mut self, command: &Command) -> Sent {
-        self.followed.channel.as_mut().map_or(Sent::Lost, |channel| channel.send(command))
+    /// Tells the program something; returns whether something of that is to be flushed.
+    pub(super) fn tell(&mut self, command: &Command) -> bool {
+        self.followed.channel.as_mut().is_some_and(|channel| channel.send(command))
     }
 
     /// The options for the program.

@@ -18,8 +18,6 @@ use crate::text::path::is_special;
 pub const PROTOCOL: u32 = 2;
 /// The word before it in the first line of a program on another machine.
 pub const WORD: &str = "todo-write-serve";
-/// Maximum number of bytes of a line.
-pub const LARGEST: usize = 8 * 1024 * 1024;
 /// The time after which a program says that it lives if it has nothing else to say.
 pub const PULSE: Duration = Duration::from_secs(5);
 /// The silence after which a program counts as dead, and a machine as lost.

@@ -15,16 +15,12 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::io::{self, ErrorKind, Read};
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::value::RawValue;
 
 /// The version of the protocol. Only equal ones fit.
 pub const PROTOCOL: u32 = 2;
-
-/// The maximum size of a line in bytes.
-pub const LARGEST: usize = 1 << 20;
 
 /// The end of a result that says that Emacs has not got the list. Transcript readers recognize it.
 pub const NO_EMACS: &str = "[todo-write:no-emacs]";
@@ -298,23 +294,6 @@ impl<'de> Deserialize<'de> for Message {
         let line = Box::<RawValue>::deserialize(deserializer)?;
         Message::parse(line.get()).map_err(de::Error::custom)
     }
-}
-
-/// Reads at most `most` further bytes into a buffer; returns their number, 0 at the end of the stream.
-///
-/// # Errors
-/// An error of the stream.
-pub fn read_more(from: &mut impl Read, buffer: &mut Vec<u8>, most: usize) -> io::Result<usize> {
-    let length = buffer.len();
-    buffer.resize(length + most, 0);
-    let read = loop {
-        match from.read(&mut buffer[length..]) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            other => break other,
-        }
-    };
-    buffer.truncate(length + read.as_ref().map_or(0, |count| *count));
-    read
 }
 
 /// A message as a line.

@@ -10,15 +10,15 @@ use super::tasks::Task;
 use todo_write::events::{Millis, millis_of};
 use todo_write::file::{self, modified};
 use todo_write::list::raw::Raw;
+use todo_write::wire::bounds::SMALL_FILE;
 
-/// Maximum size of a file in bytes, maximum number of task files, and maximum size of all of them.
-const LARGEST: u64 = 64 * 1024;
+/// Maximum number of task files, and of bytes of all of them.
 const MOST_TASK_FILES: usize = 2_000;
 const LARGEST_SUM: usize = 4 * 1024 * 1024;
 
 /// Reads a small file of JSON; `None` also if it is half written.
 pub fn json<T: DeserializeOwned>(file: &Path) -> Option<T> {
-    serde_json::from_slice(&file::read(file, LARGEST).ok()?).ok()
+    serde_json::from_slice(&file::read(file, SMALL_FILE as u64).ok()?).ok()
 }
 
 /// `agent-ID.meta.json`, beside a subagent's transcript.
@@ -68,7 +68,7 @@ pub(crate) fn tasks(transcript: &Path) -> Option<(Vec<Task>, Option<Millis>)> {
     }
     let mut left = LARGEST_SUM;
     let task = |(_, path): &(u64, PathBuf)| {
-        let bytes = file::read(path, LARGEST.min(left as u64)).ok()?;
+        let bytes = file::read(path, SMALL_FILE.min(left) as u64).ok()?;
         left -= bytes.len();
         Task::read(&serde_json::from_slice::<Raw<'_>>(&bytes).ok()?)
     };

@@ -15,10 +15,9 @@ use crate::field::is_id;
 use todo_write::file::{self, FileStamp};
 use todo_write::pid::{self, ProcessState};
 use todo_write::text::excerpt;
+use todo_write::wire::bounds::SMALL_FILE;
 use todo_write::wire::program::Process;
 
-/// Maximum size of a file in bytes.
-const LARGEST: u64 = 64 * 1024;
 /// Maximum number of files in a folder, and of those of dead processes and of containers that one call reads.
 const MOST_PROCESS_FILES: usize = 100_000;
 const MOST_DEAD: usize = 100;
@@ -151,7 +150,8 @@ impl ProcessFile {
         if stamp.is_some() && self.stamp == stamp {
             return;
         }
-        let read = file::read(&path, LARGEST).ok().and_then(|bytes| Said::parse(pid, &path, &bytes));
+        let read =
+            file::read(&path, SMALL_FILE as u64).ok().and_then(|bytes| Said::parse(pid, &path, &bytes));
         self.stamp = stamp.filter(|stamp| read.is_some() || stamp.is_certain());
         self.said = read.unwrap_or_else(|| std::mem::take(&mut self.said));
     }

@@ -77,20 +77,15 @@ fn answer(door: Option<PathBuf>, input: &Value, began: SystemTime) -> Option<Val
 
 /// Returns whether the terminal shows dialogs, so that the agent does not wait for this program alone.
 fn has_dialog(input: &Value, agent: Option<&Agent>) -> bool {
-    let variable = |name: &str| std::env::var(name).unwrap_or_default();
-    let entrypoints =
-        [agent.and_then(Agent::entrypoint).unwrap_or_default(), variable("CLAUDE_CODE_ENTRYPOINT")];
-    input["permission_mode"] != "dontAsk"
-        && shows_dialogs(&entrypoints, &variable("CLAUDE_CODE_SESSION_ATTENDED"))
+    let entrypoints = [agent.and_then(Agent::entrypoint), std::env::var("CLAUDE_CODE_ENTRYPOINT").ok()];
+    let entrypoints: Vec<String> = entrypoints.into_iter().flatten().collect();
+    shows_dialogs(&input["permission_mode"], &entrypoints)
 }
 
-/// Returns whether an agent shows dialogs. ENTRYPOINTS are those in its process file, empty if it has none,
-/// and in the environment; ATTENDED is from there, too. A session in the background, which can be attached
-/// to a terminal at any time, does not count as attended, but it has a process file and a dialog.
-fn shows_dialogs(entrypoints: &[String; 2], attended: &str) -> bool {
-    // Print mode, and programs that use the SDK.
-    let is_driven = entrypoints.iter().any(|name| name.starts_with("sdk"));
-    !is_driven && (entrypoints[0] == "cli" || attended != "0")
+/// Returns whether an agent in MODE shows dialogs. ENTRYPOINTS are those in its process file and in the environment. Print
+/// mode, and programs that use the SDK, show none; a session in the background does, also while it is not attached.
+fn shows_dialogs(mode: &Value, entrypoints: &[String]) -> bool {
+    mode != "dontAsk" && !entrypoints.iter().any(|name| name.starts_with("sdk"))
 }
 
 /// Waits until the terminal has answered a dialog of this program, which began at `began`, or Claude
@@ -186,22 +181,17 @@ mod tests {
 
     #[test]
     fn a_session_in_the_background_shows_dialogs_and_print_mode_does_not() {
-        let cases = [
-            (["cli", "cli"], "1", true),
-            // In the background.
-            (["cli", "cli"], "0", true),
-            // Versions without process files.
-            (["", "cli"], "", true),
-            (["", "cli"], "0", false),
-            (["sdk-cli", "sdk-cli"], "1", false),
-            (["", "sdk-ts"], "", false),
+        let cases: [(&str, &[&str], bool); 5] = [
+            ("default", &["cli", "cli"], true),
+            // Versions without process files, perhaps in the background.
+            ("default", &["cli"], true),
+            ("dontAsk", &["cli", "cli"], false),
+            ("default", &["sdk-cli", "sdk-cli"], false),
+            ("default", &["sdk-ts"], false),
         ];
-        for (entrypoints, attended, expected) in cases {
-            assert_eq!(
-                shows_dialogs(&entrypoints.map(str::to_owned), attended),
-                expected,
-                "{entrypoints:?} {attended}"
-            );
+        for (mode, entrypoints, expected) in cases {
+            let entrypoints: Vec<String> = entrypoints.iter().map(ToString::to_string).collect();
+            assert_eq!(shows_dialogs(&json!(mode), &entrypoints), expected, "{mode} {entrypoints:?}");
         }
     }
 

@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use super::door::{self, ConnectionId};
-use crate::bounds::ENTRIES;
 use crate::field::is_id;
 use todo_write::list::input::Options;
 use todo_write::list::item::Draft;
 use todo_write::text::{excerpt, is_blank};
+use todo_write::wire::bounds::{CALL, ENTRIES};
 use todo_write::wire::event::{Agent, Event, EventKind, PlanResult, Source};
 use todo_write::wire::program::{Machine, Message, Piece, Process, SessionId};
 use todo_write::wire::socket::{self as protocol, Role};
@@ -286,8 +286,7 @@ impl Kept {
         let Some(program) = self.programs.get_mut(&id) else { return Ok(false) };
         match message {
             protocol::Message::Call(call) => {
-                let is_large =
-                    call.arguments.as_ref().is_some_and(|text| text.get().len() > protocol::LARGEST);
+                let is_large = call.arguments.as_ref().is_some_and(|text| text.get().len() > CALL);
                 // Other calls are answered at once.
                 let may_wait = !matches!(call.role, Some(Role::Tool | Role::Plan | Role::Note));
                 if is_large || may_wait && open >= door::CONNECTIONS {

@@ -7,9 +7,9 @@ use std::sync::mpsc::{Sender, channel};
 
 use super::around::Common;
 use super::home::{Home, Wanted};
-use crate::bounds::WAIT;
 use crate::describe::describe;
 use crate::threads;
+use todo_write::wire::bounds::WAIT;
 use todo_write::wire::program::{Choice, Message};
 
 /// Maximum number of sessions of a home that are offered.

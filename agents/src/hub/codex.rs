@@ -22,11 +22,11 @@ use serde_json::{Value, json};
 use tungstenite::Error;
 
 use super::door::{Asked, Peers, QUESTIONS, QUESTIONS_OF_ONE};
-use crate::bounds::ENTRIES;
 use crate::field::is_id;
 use crate::threads;
 use client::{Client, Said};
 use question::Question;
+use todo_write::wire::bounds::ENTRIES;
 use todo_write::wire::socket::{Answer, Call, Hello, PROTOCOL, Role};
 
 /// How long a daemon may take.
@@ -94,7 +94,7 @@ struct Session {
     facts: Facts,
     joined: Joined,
     requests: Vec<Request>,
-    /// When it is said that the terminal must answer, unless a request comes before.
+    /// When it is said that the terminal must answer, unless a request or the history of one comes before.
     until: Instant,
 }
 
@@ -214,6 +214,7 @@ impl Watch {
                         Question::elsewhere("Codex asks in its terminal whether it may change files");
                     let session = session.to_owned();
                     known.requests.push(Request { id, question, stage: Stage::Unknown(params) });
+                    known.until = Instant::now() + self.times.joining;
                     return self.resume(Purpose::History, &session);
                 }
                 let question = Question::of(&method, &params);
@@ -334,6 +335,9 @@ impl Session {
             self.requests.push(Request { id: Value::Null, question, stage: Stage::New });
         }
         for Request { id: request, question, stage } in &mut self.requests {
+            if is_late && matches!(stage, Stage::Unknown(_)) {
+                *stage = Stage::New;
+            }
             if matches!(stage, Stage::Answered(time) if time.elapsed() >= answering) {
                 *question = Question::elsewhere("Codex did not take the answer; give it in its terminal");
                 *stage = Stage::New;

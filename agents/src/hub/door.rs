@@ -11,7 +11,7 @@ pub(super) mod place;
 
 use std::sync::Arc;
 
-use crate::bounds::ENTRIES;
+use todo_write::wire::bounds::ENTRIES;
 use todo_write::wire::socket::{Answer, Reply, Role, Tell};
 
 pub(super) use peers::{Asked, Peers};

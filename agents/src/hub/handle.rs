@@ -16,8 +16,8 @@ use super::project::mount_of;
 use super::pulse::Pulse;
 use super::root::{self, Order};
 use super::watch::Changes;
-use crate::bounds::WAIT;
 use crate::threads::{self, lock};
+use todo_write::wire::bounds::WAIT;
 use todo_write::wire::event::Agent;
 use todo_write::wire::program::{Command, Connection, Message, Opening, SessionId, Settings};
 

@@ -19,16 +19,14 @@ use std::time::{Duration, Instant};
 use super::around::{Common, no_processes};
 use super::bound::{Kept, bound, line};
 use super::pulse::Pulse;
-use crate::bounds::{ENTRIES, LINE, WAIT};
 use crate::lines::{Line, Lines, Outbox, Unsent};
 use crate::threads::{self, lock};
 use todo_write::list::input::Options;
+use todo_write::wire::bounds::{ENTRIES, LINE, SMALL_FILE, WAIT};
 use todo_write::wire::program::{
     self as pipe, Command, Connection, ConnectionState, Machine, Message, Report, SessionId, Settings,
 };
 
-/// Maximum number of bytes that are skipped before the program's first line: a login shell may have printed them.
-const BANNER: usize = 64 * 1024;
 /// The number of bytes kept of standard error.
 const ERRORS: usize = 4 * 1024;
 /// The statuses by which shells and container programs say that there is no such program.
@@ -261,12 +259,13 @@ impl Link {
         unsent: Unsent,
         banner: &mut Option<Vec<u8>>,
     ) -> Result<(), String> {
-        let mut lines = Lines::new(Heard(output, &self.pulse), BANNER);
+        // A login shell may have printed something before the first line.
+        let mut lines = Lines::new(Heard(output, &self.pulse), SMALL_FILE);
         while let Some(said) = banner {
             let line = lines.next_line().map_err(|error| error.to_string())?;
-            match &line {
+            match line {
                 Some(Line::Whole(line)) if is_greeting(line)? => *banner = None,
-                Some(Line::Whole(line)) if said.len() + line.len() < BANNER => {
+                Some(Line::Whole(line)) if said.len() + line.len() < SMALL_FILE => {
                     said.extend(line);
                     said.push(b'\n');
                 }
@@ -281,7 +280,7 @@ impl Link {
         lines.set_most(LINE);
         while let Some(line) = lines.next_line().map_err(|error| error.to_string())? {
             let Line::Whole(line) = line else { return Err(format!("it sent a line of over {LINE} bytes")) };
-            self.receive(&line)?;
+            self.receive(line)?;
         }
         Ok(())
     }

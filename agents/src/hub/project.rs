@@ -7,9 +7,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use super::pulse::Pulse;
-use crate::bounds::WAIT;
 use crate::threads::{self, lock};
 use todo_write::text::path::is_special;
+use todo_write::wire::bounds::WAIT;
 
 /// The names of files and folders at the root of a project.
 const MARKERS: [&str; 9] = [".git", ".jj", ".hg", ".sl", ".svn", ".bzr", "_darcs", ".pijul", ".fslckout"];

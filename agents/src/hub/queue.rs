@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::bounds::IN_FLIGHT;
 use crate::lines::size;
 use crate::threads::lock;
+use todo_write::wire::bounds::CALL;
 use todo_write::wire::program::Message;
 
 #[derive(Debug, Default)]
@@ -54,7 +54,7 @@ pub(super) struct Queue {
 impl Queue {
     /// Waits for room for such a message; returns false if the hub is closed.
     pub(super) fn wait_for_room(&self, message: &Message) -> bool {
-        let is_full = |lanes: &mut Lanes| !lanes.is_closed && lanes.of(message).bytes >= IN_FLIGHT;
+        let is_full = |lanes: &mut Lanes| !lanes.is_closed && lanes.of(message).bytes >= CALL;
         let lanes = self.room.wait_while(lock(&self.lanes), is_full).unwrap_or_else(PoisonError::into_inner);
         !lanes.is_closed
     }
@@ -109,8 +109,8 @@ mod tests {
     #[test]
     fn a_full_lane_leaves_room_in_the_other_and_calls_come_first() {
         let queue = Queue::default();
-        let call = || Message::DoorThere("x".repeat(IN_FLIGHT), DoorEvent::Closed(1));
-        queue.push(Message::Unreadable(1, "x".repeat(IN_FLIGHT)));
+        let call = || Message::DoorThere("x".repeat(CALL), DoorEvent::Closed(1));
+        queue.push(Message::Unreadable(1, "x".repeat(CALL)));
         assert!(queue.wait_for_room(&call()));
         queue.push(call());
         assert!(matches!(queue.take(Duration::ZERO), Some(Message::DoorThere(..))));

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::around::Around;
 use super::home::{Home, Wanted, is_of_subagent};
-use crate::bounds::ENTRIES;
 use crate::describe::describe;
 use todo_write::file;
+use todo_write::wire::bounds::ENTRIES;
 use todo_write::wire::program::{Description, Message};
 
 /// The time after which a search lets others read.

@@ -8,9 +8,9 @@ use std::time::Instant;
 
 use super::bell::Bell;
 use super::handle::{Hub, Local};
-use crate::bounds::LINE;
 use crate::lines::{Line, Lines};
 use crate::threads;
+use todo_write::wire::bounds::LINE;
 use todo_write::wire::program::{self, Command, Message, Report};
 
 /// Serves a hub that reads commands from `input` and writes reports to `output` until either ends. `bell` rings
@@ -83,7 +83,7 @@ fn next_command(lines: &mut Lines<impl Read>) -> Result<Option<Command>, String>
     loop {
         match lines.next_line().map_err(|error| error.to_string())? {
             Some(Line::Whole(line)) => {
-                if let Ok(command) = serde_json::from_slice(&line) {
+                if let Ok(command) = serde_json::from_slice(line) {
                     return Ok(Some(command));
                 }
             }

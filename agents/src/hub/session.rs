@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::around::Around;
-use crate::bounds::LINE;
 use crate::describe::describe;
 use crate::follower::{Appended, Follower};
 use crate::lines::size;
 use crate::tail::TailChange;
 use todo_write::file::{self, Slice};
+use todo_write::wire::bounds::LINE;
 use todo_write::wire::event::{Agent, Event};
 use todo_write::wire::program::{Message, Piece, SessionId};
 

@@ -10,8 +10,8 @@ use std::time::SystemTime;
 use notify::event::{EventKind, ModifyKind};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 
-use crate::bounds::ENTRIES;
 use crate::threads::lock;
+use todo_write::wire::bounds::ENTRIES;
 
 /// The files that changed since they were taken. The root itself stands for all of them.
 pub(super) struct Changes {

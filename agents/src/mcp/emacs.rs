@@ -13,8 +13,9 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use todo_write::events::millis_of;
+use todo_write::wire::bounds::CALL;
 use todo_write::wire::socket::{
-    Answer, Bye, Call, Hello, LARGEST, Message, NO_EMACS, PROTOCOL, Reply, Role, SessionActivity, line,
+    Answer, Bye, Call, Hello, Message, NO_EMACS, PROTOCOL, Reply, Role, SessionActivity, line,
 };
 use todo_write_mcp::hub::door::{connect, is_private_folder, is_private_socket, usual};
 use todo_write_mcp::lines::{Line, Lines};
@@ -180,7 +181,7 @@ impl Emacs {
     fn line_of(&mut self, call: Call) -> Option<Vec<u8>> {
         self.calls += 1;
         let line = line(&Message::Call(Call { call: self.calls, ..call }));
-        line.ok().filter(|line| line.len() <= LARGEST)
+        line.ok().filter(|line| line.len() <= CALL)
     }
 
     /// Sends LINE, the last call, and reads its answer. A connection that fails is given up, but not one whose
@@ -234,7 +235,7 @@ impl Connection {
     }
 
     fn new(stream: UnixStream) -> io::Result<Self> {
-        let mut lines = Lines::new(stream.try_clone()?, LARGEST);
+        let mut lines = Lines::new(stream.try_clone()?, CALL);
         let (sender, replies) = channel();
         let read = move || {
             while let Ok(Some(Line::Whole(line))) = lines.next_line() {
@@ -351,7 +352,7 @@ mod tests {
 
     #[test]
     fn a_call_that_cannot_reach_emacs_says_why() {
-        let arguments = serde_json::value::to_raw_value(&"x".repeat(LARGEST)).ok();
+        let arguments = serde_json::value::to_raw_value(&"x".repeat(CALL)).ok();
         let long = format!("/tmp/{}", "x".repeat(95));
         for (door, arguments, expected) in [
             (
@@ -416,7 +417,7 @@ mod tests {
         let server = thread::spawn(move || Program::welcome(&listener));
         assert_eq!(emacs.connect(deadline()), Ok(true));
         let _program = server.join().unwrap();
-        let reason = Some("x".repeat(LARGEST));
+        let reason = Some("x".repeat(CALL));
         emacs.tell(SessionActivity { reason, ..SessionActivity::default() });
         assert!(emacs.connection.is_none());
     }

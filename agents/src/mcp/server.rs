@@ -19,6 +19,7 @@ use super::transport::{
     Fields, INVALID_PARAMS, METHOD_NOT_FOUND, Message, PARSE_ERROR, field, parse, refusal, send, success,
 };
 use crate::signal::on_signal;
+use todo_write::wire::bounds::LINE;
 use todo_write_mcp::lines::{Line, Lines};
 
 const NAME: &str = "todo_write";
@@ -34,8 +35,6 @@ const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-
 
 /// The id of the request for the client's roots, the only request of this program.
 const ROOTS: &str = "roots";
-/// Maximum size of a line in bytes. Emacs refuses calls far below it, in words.
-const LONGEST_LINE: usize = 16 << 20;
 /// Maximum number of calls without an answer.
 const MOST_CALLS: usize = 16;
 
@@ -56,10 +55,10 @@ pub fn run(emacs: Emacs) {
     let (signalled, mut server) = (end.clone(), Server::new(calls.clone(), roots));
     on_signal(move || _ = signalled.send(()));
     thread::spawn(move || {
-        let mut lines = Lines::new(io::stdin(), LONGEST_LINE);
+        let mut lines = Lines::new(io::stdin(), LINE);
         while let Ok(Some(line)) = lines.next_line() {
             match line {
-                Line::Whole(line) => server.take(&line).iter().for_each(send),
+                Line::Whole(line) => server.take(line).iter().for_each(send),
                 Line::TooLong => send(&refusal(Value::Null, PARSE_ERROR, "The line is too long")),
             }
         }

@@ -43,6 +43,8 @@ struct State {
     shapes: BTreeMap<&'static str, Value>,
     /// Whether it takes no answers.
     is_deaf: bool,
+    /// Whether it never tells the history.
+    is_silent: bool,
     /// What clients said.
     received: Vec<Value>,
     clients: Vec<Client>,
@@ -116,8 +118,9 @@ impl State {
             }
         };
         let is_resume = message["method"] == "thread/resume" && params["threadId"] == THREAD;
+        let is_kept = self.is_silent && params["excludeTurns"] == false;
         self.received.push(message);
-        if id.is_null() {
+        if id.is_null() || is_kept {
             return;
         }
         let answer = match result {
@@ -609,6 +612,12 @@ fn a_daemon_of_another_version_is_answered_in_its_terminal() {
         let garden = Garden::new(State { pending: vec![command()], shapes, ..State::default() });
         garden.is_for_the_terminal(&shape.to_string());
     }
+}
+
+#[test]
+fn a_change_of_which_the_daemon_tells_no_more_is_answered_in_its_terminal() {
+    let state = State { pending: vec![change()], is_silent: true, ..State::default() };
+    Garden::within(Duration::from_secs(1), NEVER, state).is_for_the_terminal("a change");
 }
 
 #[test]

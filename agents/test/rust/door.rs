@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
-use todo_write::wire::socket::{Answer, LARGEST, Message, Role, Welcome};
+use todo_write::wire::bounds::CALL;
+use todo_write::wire::socket::{Answer, Message, Role, Welcome};
 use todo_write_mcp::hub::door::{ConnectionId, Door, Event, Finder, Settings, State};
 
 use crate::common::{DEADLINE, Folder, NEVER, wait, wait_until};
@@ -430,11 +431,11 @@ fn a_call_of_a_mebibyte_passes_and_a_longer_line_ends_its_connection() {
         let frame = r#"{"type":"call","call":1,"arguments":""}"#;
         format!("{}\n", frame.replace("\"\"", &format!("\"{}\"", "x".repeat(size - frame.len()))))
     };
-    program.write(call(LARGEST).as_bytes()).unwrap();
-    assert!(opened.call(id).1.len() > LARGEST - 100);
+    program.write(call(CALL).as_bytes()).unwrap();
+    assert!(opened.call(id).1.len() > CALL - 100);
     opened.answer(id, 1, "");
     program.receive().unwrap();
-    let _ = program.write(call(LARGEST + 1).as_bytes());
+    let _ = program.write(call(CALL + 1).as_bytes());
     assert!(program.refusal().contains("1 MiB"));
     let (mut program, _) = opened.hello("tool");
     // It is cut off long before its end.

@@ -167,6 +167,11 @@ impl<'s> Emacs<'s> {
     fn tell(&mut self) -> bool {
         let Some((time, told)) = self.session.told.get(self.told) else { return false };
         self.told += 1;
+        // A thread without any list would not be there after a restart.
+        let has_list = self.store.get(SESSION).unwrap().is_some_and(|thread| !thread.list().is_empty());
+        if matches!(told, Told::Set(..)) && !has_list {
+            return true;
+        }
         let thread = self.store.open(SESSION, Default::default(), *time);
         match told {
             Told::Call(id, statuses) => {
@@ -175,11 +180,10 @@ impl<'s> Emacs<'s> {
                 let options = WriteOptions { source: Some("Claude Code".into()), call, ..Default::default() };
                 thread.change(|thread| thread.write(plan(&tasks), options, *time));
             }
-            Told::Set(item, status) if !thread.list().is_empty() => {
+            Told::Set(item, status) => {
                 let edit = Edit::Status { id: item.get(thread.list()).id.clone(), status: *status };
                 thread.change(|thread| thread.edit(edit, *time)).unwrap();
             }
-            Told::Set(..) => {}
         }
         true
     }

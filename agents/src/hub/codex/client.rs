@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 use tungstenite::protocol::{Role, WebSocketConfig};
 use tungstenite::{Error, HandshakeError, Message, WebSocket, client::client_with_config};
 
-use crate::bounds::WAIT;
 use crate::hub::door::place::{connection, is_private_folder, is_private_socket};
 use crate::threads;
+use todo_write::wire::bounds::WAIT;
 
 /// The daemon's socket below the folder of Codex.
 const SOCKET: &str = "app-server-control/app-server-control.sock";

@@ -6,10 +6,10 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
 use super::peers::{ConnectionId, Peers};
-use crate::bounds::WAIT;
 use crate::lines::{Line, Lines, Outbox};
 use crate::threads;
-use todo_write::wire::socket::{self as protocol, LARGEST, Message, Refused, Reply};
+use todo_write::wire::bounds::{CALL, WAIT};
+use todo_write::wire::socket::{self as protocol, Message, Refused, Reply};
 
 /// Serves a program that has connected.
 pub(super) fn begin(peers: &Arc<Peers>, stream: UnixStream) -> io::Result<()> {
@@ -59,7 +59,7 @@ impl Drop for Ended {
 /// # Errors
 /// A sentence for a program that does not keep to the protocol.
 fn read(peers: &Peers, id: ConnectionId, stream: &UnixStream) -> Result<(), String> {
-    let mut lines = Lines::new(stream, LARGEST);
+    let mut lines = Lines::new(stream, CALL);
     let mut is_greeted = false;
     loop {
         let line = match lines.next_line() {
@@ -69,7 +69,7 @@ fn read(peers: &Peers, id: ConnectionId, stream: &UnixStream) -> Result<(), Stri
             Ok(None) | Err(_) => return Err("The connection began without a hello.".to_owned()),
         };
         let no_message = |error: &dyn std::fmt::Display| format!("This line is no message: {error}");
-        let text = str::from_utf8(&line).map_err(|error| no_message(&error))?;
+        let text = str::from_utf8(line).map_err(|error| no_message(&error))?;
         match Message::parse(text).map_err(|error| no_message(&error))? {
             Message::Hello(hello) if !is_greeted => {
                 is_greeted = true;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::connection;
 use super::peers::{Peers, State};
 use super::place::{Entered, enter};
-use crate::bounds::WAIT;
 use crate::threads;
+use todo_write::wire::bounds::WAIT;
 
 /// How long nothing is accepted after the system refused to.
 const PAUSE: Duration = Duration::from_millis(100);
