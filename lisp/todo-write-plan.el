@@ -61,8 +61,7 @@ for the items of the list that have any."
 
 (defun todo-write-plan-header-work (thread)
   "Return what the header of THREAD shows of its work, or nil.
-The value is a list (ADDED REMOVED . MODELS): numbers of lines, and the
-names of models."
+The value is a list (ADDED REMOVED), numbers of lines."
   (todo-write-core-call todo-write-dyn--header-work thread))
 
 (defun todo-write-plan-title (thread &optional kept)

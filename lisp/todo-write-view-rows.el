@@ -97,7 +97,7 @@ line has the property `todo-write-part'; see todo-write-place.el."
           (pcase state
             ('nil (add 'welcome (lambda ()
                                   (if headings
-                                      (todo-write-view-rows--insert-planless thread work width)
+                                      (todo-write-view-rows--insert-planless thread)
                                     (todo-write-view-rows--insert-welcome)))))
             ('empty (insert (propertize " The list is empty.\n" 'face 'todo-write-detail))))
           (todo-write-children-insert (cdr (assoc nil children)) width)
@@ -327,12 +327,11 @@ the plan is paused, or nil."
 
 (define-button-type 'todo-write-welcome :supertype 'todo-write-button)
 
-(defun todo-write-view-rows--link (label command &optional help action)
-  "Return LABEL as a button that calls COMMAND interactively.
-HELP and ACTION, a function of the button, take the place of COMMAND."
+(defun todo-write-view-rows--link (label command)
+  "Return LABEL as a button that calls COMMAND interactively."
   (todo-write-row-button (propertize label 'face 'link) 'todo-write-welcome
-                         (concat "RET, mouse-1: " (or help (format "M-x %s" command)))
-                         'action (or action (lambda (_) (call-interactively command)))))
+                         (format "RET, mouse-1: M-x %s" command)
+                         'action (lambda (_) (call-interactively command))))
 
 (defun todo-write-view-rows--insert-welcome ()
   "Insert the text of a buffer without a plan: what fills it, as buttons."
@@ -349,30 +348,13 @@ HELP and ACTION, a function of the button, take the place of COMMAND."
                        '(("See a demonstration" efrit-do-demo)))))
     (insert (todo-write-view-rows--link (format "   %s\n" label) command))))
 
-(defun todo-write-view-rows--insert-planless (thread work width)
-  "Insert that the agent of THREAD sends no plan, and what helps.
-WORK is as from `todo-write-plan-header-work', and lines have WIDTH columns."
-  (pcase-let* ((about (todo-write-about thread))
-               (agent (or (plist-get about :agent) (plist-get about :program) thread))
-               ((map :why :setting :place)
-                (todo-write-core-call todo-write-dyn--planless agent (nthcdr 2 work))))
-    (todo-write-row-insert-flow
-     (mapcar (lambda (text) (propertize text 'face 'todo-write-detail))
-             (if why (list "This agent sends no plan:" why) '("This agent has sent no plan.")))
-     " " 1 width)
+(defun todo-write-view-rows--insert-planless (thread)
+  "Insert that the agent of THREAD has sent no plan, and what helps."
+  (insert (propertize " This agent has sent no plan.\n" 'face 'todo-write-detail))
+  (let* ((about (todo-write-about thread))
+         (agent (or (plist-get about :agent) (plist-get about :program) thread)))
     (unless (string-match-p "\\`\\(?:efrit\\|gptel\\)" agent)
-      (todo-write-row-insert-flow
-       (delq nil
-             (list (todo-write-view-rows--link "Give it the tool todo_write" 'todo-write-setup)
-                   (when setting
-                     (todo-write-view-rows--link
-                      "Copy the setting for its own" nil
-                      (concat "copy " (todo-write-text-line setting))
-                      (lambda (_)
-                        (kill-new setting)
-                        (message "Copied %s; it belongs into %s"
-                                 (todo-write-text-line setting) place))))))
-       nil 3 width))))
+      (insert (todo-write-view-rows--link "   Give it the tool todo_write\n" 'todo-write-setup)))))
 
 (provide 'todo-write-view-rows)
 ;;; todo-write-view-rows.el ends here

@@ -42,60 +42,6 @@ impl Program {
     }
 }
 
-/// Why a program sends no plan, and what switches its own plan tool on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Planless {
-    /// The reason, a phrase.
-    why: &'static str,
-    /// A setting that switches the tool on, if there is one.
-    setting: Option<&'static str>,
-    /// The place that the setting belongs into.
-    place: Option<&'static str>,
-}
-
-impl Planless {
-    /// What is known of an agent, by the name or label of its program, that used these models and sent no plan.
-    pub fn of(agent: &str, models: &[String]) -> Option<Planless> {
-        let agent = agent.to_lowercase();
-        let program = PROGRAMS.into_iter().find(|program| agent.starts_with(program.name))?;
-        let (why, setting, place) = match program.name {
-            // It may still plan, or its model is not known.
-            "claude" if models.is_empty() || models.iter().any(|model| plans_by_itself(model)) => {
-                return None;
-            }
-            "claude" => (
-                "this model has no plan tool in Claude Code",
-                Some("CLAUDE_CODE_ENABLE_TODO_TOOLS=1"),
-                Some("the environment of claude"),
-            ),
-            "codex" => (
-                "newer versions of Codex have their plan tool off",
-                Some("[tools.update_plan]\nenabled = true\n"),
-                Some("config.toml of Codex"),
-            ),
-            "gemini" => ("Gemini CLI gives a plan tool to Gemini 2 only", None, None),
-            _ => return None,
-        };
-        Some(Planless { why, setting, place })
-    }
-}
-
-/// Whether Claude Code gives its plan tools to a model by itself: one up to these versions.
-fn plans_by_itself(model: &str) -> bool {
-    let mut parts = model.split('-').skip(1);
-    let newest = match parts.next() {
-        Some("opus") => (4, 7),
-        Some("sonnet") => (4, 6),
-        Some("haiku") => (4, 5),
-        // Names of old models begin with their version.
-        _ => return model.starts_with("claude-3"),
-    };
-    let Some(major) = parts.next().and_then(|part| part.parse::<u32>().ok()) else { return false };
-    // A longer number is a date.
-    let minor = parts.next().filter(|part| part.len() <= 2).and_then(|part| part.parse::<u32>().ok());
-    model.starts_with("claude-") && (major, minor.unwrap_or_default()) <= newest
-}
-
 /// Whose a thread is, as its key says: `PROGRAM:SESSION`, or `mcp:CLIENT:SESSION` of a program that is not followed,
 /// with `MACHINE/` before it on another machine, and `/SUBAGENT` behind it for a subagent's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -1,7 +1,7 @@
 //! Lisp functions of the programs whose agents are known.
 
 use super::function::lisp;
-use crate::program::{Identity, Planless, Program};
+use crate::program::{Identity, Program};
 
 lisp! { env =>
     /// Return the program with NAME, or that calls itself NAME as an MCP client, or nil.
@@ -11,14 +11,6 @@ lisp! { env =>
     /// Programs without that are not followed.
     fn program(name: String) -> Option<Program> {
         Program::find(&name)
-    }
-
-    /// Return why AGENT, a name or label of a program, sends no plan, or nil if that is not known.
-    ///
-    /// MODELS are the names of the models that it used.  The value is a plist: `:why', a phrase, and `:setting' and
-    /// `:place', what switches its own plan tool on and where that belongs, or nil.
-    fn planless(agent: String, models: Vec<String>) -> Option<Planless> {
-        Planless::of(&agent, &models)
     }
 
     /// Return whose the thread with KEY is, as that says, a plist.

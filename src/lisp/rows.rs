@@ -73,10 +73,10 @@ lisp! { env =>
     }
 
     /// See `todo-write-plan-header-work'.
-    fn header_work(thread: Key) -> Option<(u64, u64, Vec<String>)> {
+    fn header_work(thread: Key) -> Option<Vec<u64>> {
         with_thread(env, &thread, |thread| {
             let work = thread.work(Part::Whole)?;
-            Some((work.added, work.removed, work.models.clone()))
+            Some(vec![work.added, work.removed])
         })?
     }
 }
