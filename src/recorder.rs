@@ -28,6 +28,7 @@ use crate::thread::record::PositionRecord;
 use crate::thread::{Outcome, Thread};
 use crate::wire::event::{Event, EventKind, PlanResult, Source};
 use crate::wire::program::Machine;
+use apply::Applied;
 use event::{is_recent, line_time, metadata, turn};
 use position::{is_recorded, is_superseded};
 
@@ -63,12 +64,12 @@ pub struct Recorder {
     pub project: Option<String>,
     /// The machine of the session; `None` for this one.
     machine: Option<Machine>,
-    /// The threads written to.
+    /// What was recorded of threads.
     threads: HashMap<String, Recorded>,
-    /// The titles of threads, which the user may forget while their sessions go on.
-    titles: HashMap<String, String>,
-    /// Whether the last list of a thread came from the agent's own tools.
-    has_own_lists: HashMap<String, bool>,
+    /// The threads that the events since the last [`Recorder::finish`] belong to.
+    touched: Vec<PendingUpdate>,
+    /// What the pieces since the last one of a batch did.
+    applied: Applied,
     /// What may be recorded. Reading hides calls by it, too.
     pub policy: Policy,
 }
@@ -76,10 +77,31 @@ pub struct Recorder {
 /// What was recorded of a thread.
 #[derive(Debug, Default)]
 struct Recorded {
-    /// The time of the last event.
+    /// The time of the last event, 0 before the first.
     last: Millis,
+    /// The title, which the user may forget with the thread while its session goes on.
+    title: Option<String>,
+    /// Whether the last list came from the agent's own tools.
+    has_own_list: Option<bool>,
     /// What the events tell of the agent: its turn.
     facts: Facts,
+}
+
+impl Recorded {
+    /// A sentence if the list now comes from another tool.
+    fn switch(&mut self, event: &Event) -> Option<&'static str> {
+        let is_own = match &event.kind {
+            EventKind::List(_) => true,
+            EventKind::EmacsCall { list: Some(_), .. } => false,
+            _ => return None,
+        };
+        let before = self.has_own_list.replace(is_own)?;
+        (before != is_own).then_some(if is_own {
+            "The plan now comes from the agent's own tasks, which it used after todo_write."
+        } else {
+            "The plan now comes from todo_write, which the agent used after its own tasks."
+        })
+    }
 }
 
 /// The update of a thread while a batch of events is recorded.
@@ -98,25 +120,21 @@ struct PendingUpdate {
     is_changed: bool,
 }
 
-/// The threads that a batch of events has changed so far.
-#[derive(Debug, Default)]
-pub struct Touched(Vec<PendingUpdate>);
-
 impl Recorder {
     /// Forgets what was said of threads, after their file was replaced.
     pub fn restart(&mut self) {
-        let policy = std::mem::take(&mut self.policy);
-        *self = Recorder { policy, ..Recorder::new(self.project.take(), self.machine.take()) };
+        self.threads.clear();
     }
 
     /// The time of the last event of a thread, if this recorder has written to it.
     pub(crate) fn last_time(&self, key: &str) -> Option<Millis> {
-        Some(self.threads.get(key)?.last)
+        self.threads.get(key).map(|recorded| recorded.last).filter(|last| *last > 0)
     }
 
     /// The threads that this recorder has written to, with the times of their last events.
     pub(crate) fn threads(&self) -> impl Iterator<Item = (&str, Millis)> {
-        self.threads.iter().map(|(key, recorded)| (key.as_str(), recorded.last))
+        let times = self.threads.iter().map(|(key, recorded)| (key.as_str(), recorded.last));
+        times.filter(|(_, last)| *last > 0)
     }
 
     /// The name of the session's machine; `None` for this one.
@@ -135,33 +153,24 @@ impl Recorder {
     }
 
     /// Records an event, unless it was recorded before. What it changes is saved by [`Recorder::save`].
-    pub fn record(
-        &mut self,
-        store: &mut Store,
-        Touched(touched): &mut Touched,
-        event: &Event,
-        keep_completed: bool,
-        now: Millis,
-    ) {
+    pub fn record(&mut self, store: &mut Store, event: &Event, keep_completed: bool, now: Millis) {
         let key = self.key(event.source.key());
         // The subagent's last list is too old to be among the events.
         if event.kind == EventKind::SubagentEnded && !matches!(store.get(&key), Ok(Some(_))) {
             return;
         }
-        let at = match touched.iter().position(|pending| pending.thread == key) {
-            Some(at) => at,
-            None => {
-                touched.push(self.begin(store, key.clone(), &event.source, now));
-                touched.len() - 1
-            }
-        };
-        let pending = &mut touched[at];
+        let at = self.touched.iter().position(|pending| pending.thread == key).unwrap_or_else(|| {
+            let begun = self.begin(store, key.clone(), &event.source, now);
+            self.touched.push(begun);
+            self.touched.len() - 1
+        });
+        let recorded = self.threads.entry(key.clone()).or_default();
         if let EventKind::Title(title) = &event.kind {
-            self.titles.insert(pending.thread.clone(), title.clone());
+            recorded.title = Some(title.clone());
         }
-        let switch = self.switch(&pending.thread, event);
-        let thread = store.open(&pending.thread, Map::new(), now);
-        if is_recorded(thread, pending, event) {
+        let switch = recorded.switch(event);
+        let thread = store.open(&key, Map::new(), now);
+        if is_recorded(thread, &mut self.touched[at], event) {
             return;
         }
         thread.begin_batch();
@@ -178,28 +187,29 @@ impl Recorder {
             return;
         }
         if event.source.subagent.is_none() && matches!(list_of(&event.kind), Some(Ok(_))) {
-            store.set_current(&pending.thread);
+            store.set_current(&key);
         }
-        pending.is_changed = true;
-        let thread = store.open(&pending.thread, Map::new(), now);
-        let recorded = self.threads.entry(pending.thread.clone()).or_default();
+        let thread = store.open(&key, Map::new(), now);
         let last = Some(recorded.last).filter(|last| *last > 0);
         recorded.last = time_in(thread, event.time.or(last), now);
         let time = recorded.last;
+        self.touched[at].is_changed = true;
         if let Some(turn) = turn(&event.kind, time, now) {
-            pending.has_turn = true;
+            self.touched[at].has_turn = true;
             recorded.facts.tell(Fact::Turn(Reported::new(turn, By::Lines, time)));
             let agent = recorded.facts.decide();
             thread.change(|thread| thread.follow(&agent, time));
         }
         let outcome = thread.change(|thread| self.record_event(thread, event, keep_completed, time));
-        pending.outcome = outcome.or(pending.outcome.take());
+        if outcome.is_some() {
+            self.touched[at].outcome = outcome;
+        }
     }
 
     /// Appends what was recorded since the last call to the journals, with the positions up to which it
     /// goes: the events of the last line must all be among it.
-    pub fn save(&self, store: &mut Store, Touched(touched): &mut Touched) {
-        for pending in touched {
+    pub fn save(&mut self, store: &mut Store) {
+        for pending in &mut self.touched {
             if let Some(thread) = store.get_mut(&pending.thread) {
                 thread.end_batch(std::mem::take(&mut pending.positions));
             }
@@ -207,12 +217,8 @@ impl Recorder {
     }
 
     /// Ends a batch of events; returns the updates of its threads, ordered by their first events, subagents first.
-    pub fn finish(
-        &mut self,
-        store: &mut Store,
-        Touched(mut touched): Touched,
-        now: Millis,
-    ) -> Vec<ThreadUpdate> {
+    pub fn finish(&mut self, store: &mut Store, now: Millis) -> Vec<ThreadUpdate> {
+        let mut touched = std::mem::take(&mut self.touched);
         touched.retain(|pending| pending.is_changed);
         touched.sort_by_key(|pending| !pending.is_subagent);
         touched.into_iter().map(|pending| self.update(store, pending, now)).collect()
@@ -223,7 +229,7 @@ impl Recorder {
     fn update(&mut self, store: &mut Store, pending: PendingUpdate, now: Millis) -> ThreadUpdate {
         let PendingUpdate { thread: key, list, mut outcome, .. } = pending;
         let recorded = self.threads.get_mut(&key).filter(|_| pending.has_turn);
-        let changed = recorded.map(|Recorded { last, facts }| {
+        let changed = recorded.map(|Recorded { last, facts, .. }| {
             if facts.turn.what == Turn::Runs(None) && !is_recent(*last, now) {
                 let end = End::new(Ending::SessionEnded, Some(SESSION_ENDED.to_owned()));
                 facts.tell(Fact::Turn(Reported::new(Turn::Over(end), By::Lines, *last)));
@@ -238,23 +244,8 @@ impl Recorder {
         ThreadUpdate { thread: key, outcome, changed }
     }
 
-    /// A sentence if the list of a thread now comes from another tool.
-    fn switch(&mut self, key: &str, event: &Event) -> Option<&'static str> {
-        let is_own = match &event.kind {
-            EventKind::List(_) => true,
-            EventKind::EmacsCall { list: Some(_), .. } => false,
-            _ => return None,
-        };
-        let before = self.has_own_lists.insert(key.to_owned(), is_own)?;
-        (before != is_own).then_some(if is_own {
-            "The plan now comes from the agent's own tasks, which it used after todo_write."
-        } else {
-            "The plan now comes from todo_write, which the agent used after its own tasks."
-        })
-    }
-
     /// Begins a batch of a thread.
-    fn begin(&mut self, store: &mut Store, key: String, source: &Source, now: Millis) -> PendingUpdate {
+    fn begin(&self, store: &mut Store, key: String, source: &Source, now: Millis) -> PendingUpdate {
         let about = self.about(store, source);
         let thread = store.open(&key, about, now);
         thread.begin_batch();
@@ -265,7 +256,9 @@ impl Recorder {
         if let Some(folder) = self.folder_apart(source) {
             thread.change(|thread| thread.describe(FOLDER, folder.into(), now));
         }
-        if let Some(title) = self.titles.get(&key).filter(|_| thread.title().is_none()) {
+        if let Some(title) =
+            self.threads.get(&key).and_then(|one| one.title.as_ref()).filter(|_| thread.title().is_none())
+        {
             thread.change(|thread| {
                 thread.observe(Payload::new(Type::Title, title.as_str().into()), Details::default(), now);
             });

@@ -13,7 +13,7 @@ use super::function::{Object, lisp};
 use super::news::{News, Update, UpdateOutcome};
 use super::read::Key;
 use super::ser::{self, Sparse};
-use super::sessions::Followup;
+use super::sessions::FollowedSession;
 use super::shown::ShownSummary;
 use super::{Module, guarded, now, with_module};
 use crate::channel::Channel;
@@ -21,7 +21,6 @@ use crate::error::Error;
 use crate::file::Slice;
 use crate::journal::store::Changed;
 use crate::recorder::Recorder;
-use crate::recorder::apply::Applier;
 use crate::thread::summary::Summary;
 use crate::wire::program::{
     Command, DoorEvent, DoorState, Machine, Message, Piece, Process, Report, SessionId, Settings,
@@ -48,12 +47,10 @@ static LAST: AtomicU64 = AtomicU64::new(0);
 #[derive(Default)]
 pub(super) struct Followed {
     channel: Option<Channel>,
-    pub(super) appliers: HashMap<SessionId, Applier>,
+    pub(super) sessions: HashMap<SessionId, FollowedSession>,
     /// The live processes by their homes, and those killed, as (MACHINE SESSION PID).
     pub(super) live: BTreeMap<PathBuf, Vec<Process>>,
     pub(super) killed: BTreeMap<PathBuf, BTreeSet<(Option<String>, String, u32)>>,
-    /// What is known of sessions beside their lines.
-    pub(super) followups: HashMap<SessionId, Followup>,
     /// The machines that do not tell of their processes.
     pub(super) silent: BTreeSet<String>,
     /// Whom agents' programs reach, if the socket is open.
@@ -163,7 +160,8 @@ lisp! { env =>
         let session = LAST.fetch_add(1, Ordering::Relaxed) + 1;
         let name = machine.as_ref().map(|machine| machine.name.clone());
         with_module(|module| {
-            module.followed.appliers.insert(session, Applier::new(Recorder::new(None, machine)));
+            let followed = module.followed.sessions.entry(session).or_default();
+            followed.recorder = Recorder::new(None, machine);
         });
         send(env, name, Command::Follow { session, file, is_asked: asked })?;
         session
@@ -186,7 +184,7 @@ lisp! { env =>
     /// Return t if the transcript of the session of THREAD is followed, and has named it.
     fn hub_follows_p(thread: Key) -> bool {
         with_module(|Module { followed, .. }| {
-            followed.appliers.values().any(|applier| applier.progress().thread.as_deref() == Some(&*thread))
+            followed.sessions.values().any(|one| one.recorder.progress().thread.as_deref() == Some(&*thread))
         })
     }
 
@@ -283,7 +281,7 @@ impl Module {
             news.push(News::Processes(self.followed.live.values().flatten().cloned().collect()));
         }
         news.extend(partly.into_iter().filter_map(|id| {
-            let applied = self.followed.appliers.get(&id)?.progress();
+            let applied = self.followed.sessions.get(&id)?.recorder.progress();
             Some(News::Progress(id, applied.thread.clone(), applied.percent()))
         }));
         changed.retain(Changed::is_news);
@@ -351,8 +349,7 @@ impl Module {
     }
 
     fn forget(&mut self, id: SessionId) {
-        self.followed.appliers.remove(&id);
-        self.followed.followups.remove(&id);
+        self.followed.sessions.remove(&id);
         self.tell(&Command::Stop(id));
     }
 
@@ -360,9 +357,9 @@ impl Module {
     fn apply(&mut self, session: SessionId, piece: Piece, fed: &mut Fed) {
         let Module { followed, store, settings, .. } = self;
         // One that was stopped meanwhile has none.
-        let Some(applier) = followed.appliers.get_mut(&session) else { return };
-        applier.recorder.policy.clone_from(&settings.policy);
-        let Some(mut applied) = applier.apply(piece, store, settings.keep_completed, now()) else {
+        let Some(FollowedSession { recorder, .. }) = followed.sessions.get_mut(&session) else { return };
+        recorder.policy.clone_from(&settings.policy);
+        let Some(mut applied) = recorder.apply(piece, store, settings.keep_completed, now()) else {
             fed.partly.insert(session);
             return;
         };

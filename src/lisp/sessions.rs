@@ -8,12 +8,15 @@ use super::{Module, now};
 use crate::events::{Millis, millis_of};
 use crate::journal::store::Changed;
 use crate::program::Identity;
+use crate::recorder::Recorder;
 use crate::thread::activity::{By, Decision, End, Ending, Fact, Facts, Process, Reported, Turn};
 use crate::wire::program::{Command, ConnectionState, Message, Process as LiveProcess, SessionId};
 
-/// What is known of a session that is followed beside its lines.
+/// A session that is followed, and what is known of it beside its lines.
 #[derive(Debug, Default)]
-pub(super) struct Followup {
+pub(super) struct FollowedSession {
+    /// Writes its lines to threads.
+    pub recorder: Recorder,
     /// Whether its files and those of processes were read once.
     is_ready: bool,
     /// When it fell silent, if that was long ago while it was not ready.
@@ -49,10 +52,9 @@ impl Session {
 
 impl Followed {
     fn session(&self, id: SessionId) -> Option<Session> {
-        let applier = self.appliers.get(&id)?;
-        let (key, recorder) = (applier.progress().thread.clone()?, &applier.recorder);
-        let is_ready = self.followups.get(&id).is_some_and(|one| one.is_ready);
-        let grew = applier.progress().grew.and_then(millis_of).filter(|_| !is_ready);
+        let FollowedSession { recorder, is_ready, .. } = self.sessions.get(&id)?;
+        let key = recorder.progress().thread.clone()?;
+        let grew = recorder.progress().grew.and_then(millis_of).filter(|_| !is_ready);
         let last = recorder.last_time(&key).into_iter().chain(grew).min();
         let threads = recorder.threads().map(|(key, time)| (key.to_owned(), time)).collect();
         let machine = recorder.machine().map(str::to_owned);
@@ -116,15 +118,14 @@ impl Module {
     pub(super) fn hear(&mut self, message: &Message) -> Vec<Changed> {
         match message {
             Message::Processes { .. } => {
-                let ready = self.followed.followups.iter().filter(|(_, one)| one.is_ready);
+                let ready = self.followed.sessions.iter().filter(|(_, one)| one.is_ready);
                 let ids: Vec<SessionId> = ready.map(|(id, _)| *id).collect();
                 ids.into_iter().filter_map(|id| self.report_process(id)).collect()
             }
             Message::Ready { session, has_processes } => self.report_ready(*session, *has_processes),
             Message::Quiet(id, since) => {
-                let followup = self.followed.followups.entry(*id).or_default();
-                if !followup.is_ready {
-                    followup.quiet = Some(*since);
+                if let Some(followed) = self.followed.sessions.get_mut(id).filter(|one| !one.is_ready) {
+                    followed.quiet = Some(*since);
                     return Vec::new();
                 }
                 self.report_quiet(*id, *since)
@@ -140,7 +141,7 @@ impl Module {
     /// Has the process of a session looked for in whose lines something was asked since that was last done: it
     /// may have ended before the lines were read.
     pub(super) fn look_for_process(&mut self, id: SessionId) {
-        let is_due = self.followed.followups.get(&id).is_some_and(|one| one.is_ready && !one.is_looked_for);
+        let is_due = self.followed.sessions.get(&id).is_some_and(|one| one.is_ready && !one.is_looked_for);
         if let Some(session) = is_due.then(|| self.followed.session(id)).flatten()
             && self.store.is_used(&session.key)
             && self.followed.process_of(&session).is_none()
@@ -157,12 +158,12 @@ impl Module {
         }
         let has_thread = self.store.is_used(&session.key);
         let live = self.followed.process_of(&session).map(|process| (process.pid, word(process)));
-        let followup = self.followed.followups.entry(id).or_default();
-        let last_pid = followup.pid;
-        let has_processes = followup.has_processes || last_pid.is_some();
-        let is_first = has_thread && !mem::replace(&mut followup.is_looked_for, true);
+        let followed = self.followed.sessions.get_mut(&id)?;
+        let last_pid = followed.pid;
+        let has_processes = followed.has_processes || last_pid.is_some();
+        let is_first = has_thread && !mem::replace(&mut followed.is_looked_for, true);
         let (what, since) = if let Some((pid, what)) = live {
-            followup.pid = Some(pid);
+            followed.pid = Some(pid);
             let here = session.machine.is_none().then_some(pid);
             self.store.agents.tell(&session.key, Fact::Pid(By::File, here));
             let is_idle = matches!(what, Process::Idle { .. });
@@ -207,16 +208,18 @@ impl Module {
 
     /// Reports what is known of a session whose files and those of processes were read.
     fn report_ready(&mut self, id: SessionId, has_processes: bool) -> Vec<Changed> {
-        let followup = self.followed.followups.entry(id).or_default();
-        let (is_first, quiet) = (!followup.is_ready, followup.quiet.take());
-        followup.has_processes = has_processes;
-        followup.is_looked_for &= !is_first;
+        let Some(followed) = self.followed.sessions.get_mut(&id) else { return Vec::new() };
+        let (is_first, quiet) = (!followed.is_ready, followed.quiet.take());
+        followed.has_processes = has_processes;
+        followed.is_looked_for &= !is_first;
         if is_first && let Some(session) = self.followed.session(id) {
             self.report_journal(&session);
         }
         let mut changes: Vec<Changed> = self.report_process(id).into_iter().collect();
         // Before that, the session is as old as its file.
-        self.followed.followups.entry(id).or_default().is_ready = true;
+        if let Some(followed) = self.followed.sessions.get_mut(&id) {
+            followed.is_ready = true;
+        }
         changes.extend(quiet.into_iter().flat_map(|since| self.report_quiet(id, since)));
         changes
     }
@@ -276,12 +279,14 @@ impl Module {
         if !self.followed.silent.insert(machine.to_owned()) {
             return Vec::new();
         }
-        let ids: Vec<SessionId> = self.followed.appliers.keys().copied().collect();
+        let ids: Vec<SessionId> = self.followed.sessions.keys().copied().collect();
         let sessions: Vec<Session> = ids.into_iter().filter_map(|id| self.followed.session(id)).collect();
         let mut changes = Vec::new();
         for session in sessions.iter().filter(|session| session.machine.as_deref() == Some(machine)) {
             // Agents may end meanwhile.
-            self.followed.followups.entry(session.id).or_default().is_ready = false;
+            if let Some(followed) = self.followed.sessions.get_mut(&session.id) {
+                followed.is_ready = false;
+            }
             changes.push(self.report_lost(&session.key));
         }
         changes

@@ -2,19 +2,10 @@
 
 use std::time::SystemTime;
 
-use super::{Recorder, ThreadUpdate, Touched};
+use super::{Recorder, ThreadUpdate};
 use crate::events::Millis;
 use crate::journal::store::Store;
 use crate::wire::program::Piece;
-
-/// Applies the pieces of a session.
-#[derive(Debug, Default)]
-pub struct Applier {
-    /// Writes the events to threads.
-    pub recorder: Recorder,
-    touched: Touched,
-    applied: Applied,
-}
 
 /// What the pieces up to a last one did.
 #[derive(Debug, Default)]
@@ -43,12 +34,7 @@ impl Applied {
     }
 }
 
-impl Applier {
-    /// An applier that writes by `recorder`.
-    pub fn new(recorder: Recorder) -> Applier {
-        Applier { recorder, ..Applier::default() }
-    }
-
+impl Recorder {
     /// What was read and applied so far, before the last piece.
     pub fn progress(&self) -> &Applied {
         &self.applied
@@ -63,27 +49,26 @@ impl Applier {
         now: Millis,
     ) -> Option<Applied> {
         if piece.is_restart {
-            self.recorder.restart();
+            self.restart();
         }
         if self.applied.thread.is_none() {
-            self.recorder.project = piece.project;
+            self.project = piece.project;
         }
         self.applied.grew = piece.grew.or(self.applied.grew);
         self.applied.warnings.extend(piece.warning);
         self.applied.bytes = self.applied.bytes.saturating_add(piece.bytes);
         self.applied.skipped = self.applied.skipped.saturating_add(piece.skipped);
         self.applied.size = self.applied.size.max(piece.size);
-        self.applied.thread = piece.thread.map(|bare| self.recorder.key(bare));
+        self.applied.thread = piece.thread.map(|bare| self.key(bare));
         for event in &piece.events {
-            self.recorder.record(store, &mut self.touched, event, keep_completed, now);
+            self.record(store, event, keep_completed, now);
         }
         // A piece ends with a line, so the journal's position is true after each.
-        self.recorder.save(store, &mut self.touched);
+        self.save(store);
         if !piece.is_last {
             return None;
         }
-        let touched = std::mem::take(&mut self.touched);
-        let updates = self.recorder.finish(store, touched, now);
+        let updates = self.finish(store, now);
         let mut applied = std::mem::take(&mut self.applied);
         // The next pieces are of the same session.
         self.applied.thread.clone_from(&applied.thread);

@@ -41,19 +41,3 @@ pub(super) fn is_superseded(thread: &Thread, event: &Event) -> bool {
         _ => false,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_position_does_not_go_back() {
-        let at = |offset| PositionRecord { session: "s".into(), offset, ..PositionRecord::default() };
-        let mut positions = Vec::new();
-        // The end of a subagent is told behind the lines of its own.
-        for offset in [30, 10, 20] {
-            set_position(&mut positions, at(offset));
-        }
-        assert_eq!(positions, [at(30)]);
-    }
-}

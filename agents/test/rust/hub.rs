@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 use todo_write::events::observation::{Observation, Type};
 use todo_write::journal::store::{Storage, Store};
 use todo_write::recorder::Recorder;
-use todo_write::recorder::apply::Applier;
 use todo_write::wire::event::Agent;
 use todo_write::wire::program::{Command, Message, Opening, Settings};
 use todo_write::wire::socket::{Message as Said, Welcome};
@@ -132,12 +131,12 @@ impl Homes {
     }
 
     /// Applies all events of a session that were taken.
-    fn apply(&mut self, session: u64, applier: &mut Applier, store: &mut Store) {
+    fn apply(&mut self, session: u64, recorder: &mut Recorder, store: &mut Store) {
         for message in std::mem::take(&mut self.taken) {
             if let Message::Events(id, piece) = message
                 && id == session
             {
-                applier.apply(piece, store, false, NOW);
+                recorder.apply(piece, store, false, NOW);
             }
         }
     }
@@ -173,10 +172,10 @@ fn a_session_that_nobody_looks_at_is_silent_until_it_has_a_list_or_is_asked_for(
     };
     assert!(homes.taken.iter().all(is_silent));
     homes.write("s", &unattended(list("s", 1, "Bed 1")));
-    let (mut applier, mut store) = (Applier::new(Recorder::default()), Store::new(Storage::default()));
+    let (mut recorder, mut store) = (Recorder::default(), Store::new(Storage::default()));
     while contents(&mut store, "claude:s") != ["Bed 1"] {
         homes.wait(|message| matches!(message, Message::Events(..)).then_some(()));
-        homes.apply(id, &mut applier, &mut store);
+        homes.apply(id, &mut recorder, &mut store);
     }
     let prompts = store.get_mut("claude:s").map(|thread| thread.title().map(str::to_owned));
     assert_eq!(prompts, Some(Some("Dig".into())), "it is told from its beginning");
@@ -188,12 +187,12 @@ fn a_check_is_answered_after_all_that_the_file_had() {
     let path = homes.write("s", &line("s", "user", 0, "Dig".into()));
     let id = homes.follow(&path);
     homes.wait_until_ready(id);
-    let (mut applier, mut store) = (Applier::new(Recorder::default()), Store::new(Storage::default()));
+    let (mut recorder, mut store) = (Recorder::default(), Store::new(Storage::default()));
     for n in 1..30 {
         homes.write("s", &list("s", n, &format!("Bed {n}")));
         homes.hub.obey(Command::Check(id));
         homes.wait_until_ready(id);
-        homes.apply(id, &mut applier, &mut store);
+        homes.apply(id, &mut recorder, &mut store);
         assert_eq!(contents(&mut store, "claude:s"), [format!("Bed {n}")]);
     }
 }
@@ -258,7 +257,7 @@ fn what_a_process_says_is_told_behind_the_lines_that_were_written_before() {
     homes.set_home(true, false);
     let session = homes.follow(&path);
     homes.wait_until_ready(session);
-    let (mut applier, mut store) = (Applier::new(Recorder::default()), Store::new(Storage::default()));
+    let (mut recorder, mut store) = (Recorder::default(), Store::new(Storage::default()));
     for n in 1..20 {
         homes.write("s", &list("s", n, &format!("Bed {n}")));
         fs::write(&file, format!(r#"{{"sessionId": "s", "status": "{n}"}}"#)).unwrap();
@@ -268,7 +267,7 @@ fn what_a_process_says_is_told_behind_the_lines_that_were_written_before() {
             }
             _ => None,
         });
-        homes.apply(session, &mut applier, &mut store);
+        homes.apply(session, &mut recorder, &mut store);
         assert_eq!(contents(&mut store, "claude:s"), [format!("Bed {n}")]);
     }
     child.kill().unwrap();
@@ -563,7 +562,7 @@ fn a_session_that_is_stopped_between_pieces_goes_on_after_its_last_whole_line() 
             let first = homes.taken.iter().position(is_events).unwrap();
             homes.taken.truncate(first + 1);
         }
-        homes.apply(id, &mut Applier::new(Recorder::default()), &mut store);
+        homes.apply(id, &mut Recorder::default(), &mut store);
         homes.hub.obey(Command::Stop(id));
     }
     assert_eq!(calls(&mut store, "claude:s"), ids(0..40));
@@ -579,8 +578,8 @@ fn a_file_that_is_truncated_while_its_history_is_read_is_recorded_once() {
     homes.wait_until_full();
     fs::write(&path, written(0..3)).unwrap();
     homes.wait_until_ready(id);
-    let (mut applier, mut store) = (Applier::new(Recorder::default()), store());
-    homes.apply(id, &mut applier, &mut store);
+    let (mut recorder, mut store) = (Recorder::default(), store());
+    homes.apply(id, &mut recorder, &mut store);
     // Lists are all kept in memory, however much was read of the first text.
     let revisions = |store: &mut Store| store.get_mut("claude:s").map(|thread| thread.revisions().last());
     assert_eq!(revisions(&mut store), Some(3));

@@ -12,7 +12,6 @@ use todo_write::file::Slice;
 use todo_write::journal::store::Store;
 use todo_write::list::input::Options;
 use todo_write::recorder::Recorder;
-use todo_write::recorder::apply::Applier;
 use todo_write::wire::event::{Agent, Event};
 use todo_write::wire::program::{
     Command, Connection, ConnectionState, Machine, Message, Opening, Piece, Report, Settings,
@@ -99,7 +98,7 @@ impl There {
 struct Here {
     hub: Hub,
     store: Store,
-    appliers: Vec<(u64, Applier)>,
+    recorders: Vec<(u64, Recorder)>,
     taken: VecDeque<Message>,
     _folder: Folder,
 }
@@ -113,7 +112,7 @@ impl Here {
         Here {
             hub,
             store: store(folder.path()),
-            appliers: Vec::new(),
+            recorders: Vec::new(),
             taken: VecDeque::new(),
             _folder: folder,
         }
@@ -145,11 +144,11 @@ impl Here {
     }
 
     fn follow(&mut self, there: &There, file: &Path) -> u64 {
-        let id = self.appliers.len() as u64 + 1;
+        let id = self.recorders.len() as u64 + 1;
         let follow = Command::Follow { session: id, file: there.name_here(file), is_asked: true };
         self.tell(there.name, follow);
         let machine = there.connection("").machine;
-        self.appliers.push((id, Applier::new(Recorder::new(None, Some(machine)))));
+        self.recorders.push((id, Recorder::new(None, Some(machine))));
         id
     }
 
@@ -185,8 +184,8 @@ impl Here {
     }
 
     fn apply(&mut self, id: u64, piece: Piece) {
-        let applier = &mut self.appliers.iter_mut().find(|(known, _)| *known == id).unwrap().1;
-        applier.apply(piece, &mut self.store, false, NOW);
+        let recorder = &mut self.recorders.iter_mut().find(|(known, _)| *known == id).unwrap().1;
+        recorder.apply(piece, &mut self.store, false, NOW);
     }
 
     fn ready(&mut self, id: u64) {

@@ -24,7 +24,7 @@ use todo_write::journal::store::{Storage, Store};
 use todo_write::journal::{folder_of, segment};
 use todo_write::list::input::Plan;
 use todo_write::list::item::{Draft, Item, Status};
-use todo_write::recorder::{Recorder, ThreadUpdate, Touched};
+use todo_write::recorder::{Recorder, ThreadUpdate};
 use todo_write::thread::activity::{Background, Decision, End, Ending};
 use todo_write::thread::{Outcome, Thread, WriteOptions};
 use todo_write::wire::event::Event;
@@ -73,12 +73,11 @@ pub fn record(
     events: &[Event],
     now: Millis,
 ) -> Vec<ThreadUpdate> {
-    let mut touched = Touched::default();
     for event in events {
-        recorder.record(store, &mut touched, event, false, now);
+        recorder.record(store, event, false, now);
     }
-    recorder.save(store, &mut touched);
-    recorder.finish(store, touched, now)
+    recorder.save(store);
+    recorder.finish(store, now)
 }
 
 /// A store whose journals are in `folder`.
