@@ -26,7 +26,7 @@ use crate::list::similarity::{Rarity, Words, similarity};
 use crate::thread::activity::{By, End, Ending, Fact, Facts, Reported, Turn};
 use crate::thread::record::PositionRecord;
 use crate::thread::{Outcome, Thread};
-use crate::wire::event::{Event, EventKind, PlanResult, Source};
+use crate::wire::event::{Event, EventKind, Source};
 use crate::wire::program::Machine;
 use apply::Applied;
 use event::{is_recent, line_time, metadata, turn};
@@ -186,10 +186,6 @@ impl Recorder {
         if is_superseded(thread, event) {
             return;
         }
-        if event.source.subagent.is_none() && matches!(list_of(&event.kind), Some(Ok(_))) {
-            store.set_current(&key);
-        }
-        let thread = store.open(&key, Map::new(), now);
         let last = Some(recorded.last).filter(|last| *last > 0);
         recorded.last = time_in(thread, event.time.or(last), now);
         let time = recorded.last;
@@ -280,15 +276,6 @@ pub(crate) fn open_item_like(list: &List, description: &str) -> Option<String> {
     let scored = open.map(|item| (similarity(&Words::of(&item.content, &rarity), &words), item));
     let similar = scored.filter(|(score, _)| *score >= THRESHOLDS.replaced);
     Some(similar.max_by(|a, b| a.0.total_cmp(&b.0))?.1.id.clone())
-}
-
-/// The whole list in an event, or the reasons to refuse it.
-fn list_of(kind: &EventKind) -> Option<&PlanResult> {
-    match kind {
-        EventKind::List(list) => Some(list),
-        EventKind::EmacsCall { list, .. } => list.as_ref(),
-        _ => None,
-    }
 }
 
 /// The time of an event in its thread: neither before the thread's last time nor in the future.

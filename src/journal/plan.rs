@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::folder::Lock;
 use super::line::encode;
-use super::segments::{Appended, Beginning, Journal, OpenedThread, Span};
+use super::segments::{Appended, Beginning, Journal, OpenedThread, SEGMENT, Span};
 use super::store::Storage;
 use super::summary;
 use crate::error::Error;
@@ -23,7 +23,7 @@ const MOST_UNSAVED: usize = 8 * 1024 * 1024;
 ///
 /// Several Emacsen may change one plan. A change locks it, takes what others did since, is made, appended, and
 /// unlocks it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Plan {
     thread: Thread,
     /// None without a folder.
@@ -48,9 +48,10 @@ pub struct Plan {
 }
 
 /// What is known of the Emacs that wrote a plan.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum Writer {
     /// It is this one, or lives.
+    #[default]
     Lives,
     /// It is another one, with this name, which may live. The last record is of this time.
     Unknown(String, Millis),
@@ -109,19 +110,7 @@ impl Plan {
     }
 
     fn with(thread: Thread, journal: Option<Journal>, storage: &Arc<Storage>) -> Plan {
-        Plan {
-            thread,
-            journal,
-            storage: Arc::clone(storage),
-            unsaved: None,
-            is_warned: false,
-            is_half_made: false,
-            batch: None,
-            last_use: 0,
-            is_used: false,
-            summarized: None,
-            writer: Writer::Lives,
-        }
+        Plan { thread, journal, storage: Arc::clone(storage), ..Plan::default() }
     }
 
     /// Reads a plan from its journal; none if it has none. No file is changed.
@@ -306,7 +295,8 @@ impl Plan {
     /// Begins a new segment if the newest one is long. If that fails, that one goes on.
     fn begin_segment_if_long(&mut self) {
         let Storage { segment, durability, .. } = *self.storage;
-        let Some(journal) = self.journal.as_mut().filter(|journal| journal.is_long(segment)) else { return };
+        let least = segment.unwrap_or(SEGMENT);
+        let Some(journal) = self.journal.as_mut().filter(|journal| journal.is_long(least)) else { return };
         let begun = journal.beginning(&self.thread).and_then(|new| journal.begin(&new, &[], durability));
         if begun.is_ok() {
             self.thread.forget_old();

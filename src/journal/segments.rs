@@ -164,7 +164,7 @@ struct Newest {
 }
 
 /// The journal of a plan.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Journal {
     folder: PathBuf,
     key: String,
@@ -208,16 +208,8 @@ pub(super) enum Appended {
 impl Journal {
     /// The journal of a plan, which is yet to be read.
     pub(crate) fn new(root: &Path, key: &str, history_limit: usize) -> Journal {
-        let folder = folder::folder_of(root, key);
-        Journal {
-            folder,
-            key: key.to_owned(),
-            history_limit,
-            older: Vec::new(),
-            newest: None,
-            is_damaged: false,
-            warnings: Vec::new(),
-        }
+        let (folder, key) = (folder::folder_of(root, key), key.to_owned());
+        Journal { folder, key, history_limit, ..Journal::default() }
     }
 
     /// The file of the newest segment.

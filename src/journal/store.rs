@@ -13,13 +13,14 @@ use serde_json::{Map, Value};
 use super::folder;
 use super::plan::{OlderThread, Plan};
 use super::search::{Match, PlanToSearch, Query, Search};
-use super::segments::{Durability, SEGMENT, Span};
+use super::segments::{Durability, Span};
 use super::summary::KeptPlan;
 use crate::error::Error;
 use crate::events::Millis;
 use crate::events::observation::Observation;
 use crate::events::work::{Part, WorkSums, belongs};
 use crate::file::modified;
+use crate::list::item::Author;
 use crate::thread::activity::{Agents, Doing, End, Ending, Fact};
 use crate::thread::record::Record;
 use crate::thread::{EMACS, Thread, parent_in};
@@ -28,7 +29,7 @@ use crate::thread::{EMACS, Thread, parent_in};
 const MANY_AT_REST: usize = 64;
 
 /// The user's options for saving plans.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Storage {
     /// The journal folder. Without it, plans are not saved.
     pub folder: Option<PathBuf>,
@@ -36,22 +37,11 @@ pub struct Storage {
     pub durability: Durability,
     /// The number of observations of each thread that stay in memory.
     pub history_limit: usize,
-    /// The length in bytes from which on a segment of a journal ends; 0 for a new one after each change.
-    pub segment: u64,
+    /// The length in bytes from which on a segment of a journal ends, if it is not the usual one; 0 for a new one
+    /// after each change.
+    pub segment: Option<u64>,
     /// The name of this Emacs among all processes, by which another one can find out whether it lives.
     pub emacs: Option<String>,
-}
-
-impl Default for Storage {
-    fn default() -> Storage {
-        Storage {
-            folder: None,
-            durability: Durability::default(),
-            history_limit: 0,
-            segment: SEGMENT,
-            emacs: None,
-        }
-    }
 }
 
 /// The plans of one journal folder.
@@ -63,7 +53,6 @@ pub struct Store {
     used: HashMap<String, Map<String, Value>>,
     /// The number of uses of plans so far, by which the latest are known.
     uses: u64,
-    current: Option<String>,
     /// What was read last of older segments.
     older: Option<OlderThread>,
     /// What is known of the agents of the plans, and of others.
@@ -120,14 +109,9 @@ impl Store {
         self.plans.values_mut().for_each(|plan| plan.storage = Arc::clone(&self.storage));
     }
 
-    /// The key of the plan written last.
-    pub fn current(&self) -> Option<&str> {
-        self.current.as_deref()
-    }
-
-    /// The plan to show first, of those in the innermost project that contains `folder`: the one written
-    /// last whose agent has not ended, else the one written last. Subagents do not count.
-    pub(crate) fn current_in(&self, folder: Option<&str>) -> Option<&str> {
+    /// The plan to show first, of those in the innermost project that contains `folder`: the one that its agent
+    /// wrote last, if that has not ended, else the one written last. Subagents do not count.
+    pub fn current(&self, folder: Option<&str>) -> Option<&str> {
         let depth = |thread: &Thread| {
             let Some(folder) = folder else { return Some(0) };
             let project = thread.about().get("project")?.as_str()?.trim_end_matches('/');
@@ -136,17 +120,13 @@ impl Store {
         };
         let rank = |thread: &Thread| {
             let lives = !matches!(thread.ending(), Some(Ending::Killed | Ending::SessionEnded));
-            let written = thread.revisions().iter().next_back()?.stamp.timestamp;
-            let is_current = self.current() == Some(thread.key());
-            thread.parent().is_none().then_some((depth(thread)?, lives, is_current, written))
+            let stamps = || thread.revisions().iter().rev().map(|revision| &revision.stamp);
+            let of_agent = stamps().find(|stamp| stamp.author == Author::Agent);
+            let written = of_agent.or_else(|| stamps().next())?.timestamp;
+            thread.parent().is_none().then_some((depth(thread)?, lives, written))
         };
         let ranked = self.loaded().filter_map(|thread| Some((rank(thread)?, thread.key())));
         ranked.max().map(|(_, key)| key)
-    }
-
-    /// Sets the key of the plan written last.
-    pub fn set_current(&mut self, key: &str) {
-        self.current = Some(key.to_owned());
     }
 
     /// Removes and returns the warnings for the user.
@@ -193,8 +173,7 @@ impl Store {
         if self.plans.len() <= MANY_AT_REST {
             return;
         }
-        let current = self.current.as_deref();
-        let at_rest = self.plans.values().filter(|plan| plan.is_at_rest() && Some(plan.key()) != current);
+        let at_rest = self.plans.values().filter(|plan| plan.is_at_rest());
         let mut keys: Vec<(u64, String)> =
             at_rest.map(|plan| (plan.last_use, plan.key().to_owned())).collect();
         keys.sort();
@@ -495,9 +474,6 @@ impl Store {
         self.plans.remove(key);
         self.used.remove(key);
         self.agents.forget(key);
-        if self.current.as_deref() == Some(key) {
-            self.current = None;
-        }
         Ok(())
     }
 

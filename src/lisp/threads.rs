@@ -197,7 +197,6 @@ lisp! { env =>
                     return Ok(module.open(&thread).change(|thread| thread.refuse(problems, now())));
                 }
             };
-            module.store.set_current(&thread);
             module.store.agents.go_on(&thread);
             let options = WriteOptions {
                 source: source.map(|Name(source)| source),
@@ -437,9 +436,8 @@ lisp! { env =>
     /// See `todo-write-current-thread'.
     fn current(folder: Option<String>) -> Option<String> {
         with_module(|module| {
-            let store = &module.store;
-            let here = folder.and_then(|folder| store.current_in(Some(&folder)));
-            here.or_else(|| store.current_in(None)).or_else(|| store.current()).map(str::to_owned)
+            let here = folder.and_then(|folder| module.store.current(Some(&folder)));
+            here.or_else(|| module.store.current(None)).map(str::to_owned)
         })
     }
 

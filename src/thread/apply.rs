@@ -110,8 +110,8 @@ impl Thread {
 
     /// The list that the agent knows after a revision, unless that is the revision's list.
     pub(super) fn known_after(&self, made: &RevisionRecord) -> Option<List> {
-        let sent = made.sent.as_deref().unwrap_or_default();
-        (made.known != made.number).then(|| apply(self.base(), sent))
+        let knows_it = made.stamp.author == Author::Agent && made.sent.is_none();
+        (!knows_it).then(|| apply(self.base(), made.sent.as_deref().unwrap_or_default()))
     }
 
     /// Adds one revision instead of the damaged ones up to `number`, so that later ones keep their

@@ -153,8 +153,7 @@ impl Thread {
 
     fn answer_user(&mut self, list: List, stamp: Stamp, next_id: u64) -> Outcome {
         let (number, changes) = (self.revisions.last() + 1, Vec::new());
-        let made =
-            RevisionRecord { number, stamp, changes, next_id, known: 0, sent: None, unanswered: false };
+        let made = RevisionRecord { number, stamp, changes, next_id, sent: None, unanswered: false };
         let notices = left_blockers(self.list(), &list);
         let outcome = self.revise(list, made, &HashSet::new());
         let mut outcome = Outcome { notices, ..outcome };

@@ -91,8 +91,9 @@ impl Thread {
             Author::Agent => merge(&common.list, self.list(), &mine_list),
         };
         let (number, changes) = (self.revisions.last() + 1, diff(self.list(), &merged.list));
-        let next_id = names.next_id;
-        let made = RevisionRecord { number, stamp, changes, next_id, known: 0, sent: None, unanswered };
+        // The agent knows what it knew.
+        let (next_id, sent) = (names.next_id, Some(Vec::new()));
+        let made = RevisionRecord { number, stamp, changes, next_id, sent, unanswered };
         self.make(Record::Revision(made));
     }
 }

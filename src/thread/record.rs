@@ -146,10 +146,8 @@ pub struct RevisionRecord {
     pub changes: Changes,
     /// The number of the next item id, which is higher than all in use.
     pub next_id: u64,
-    /// `number` if the agent knows this list; any other number if not.
-    pub known: u64,
-    /// The changes from the list that the agent knew to the one that it sent, if it knows only that. None if
-    /// it knows this list, or still knows what it knew.
+    /// The changes from the list that the agent knew to the one that it sent, if it knows only that. Without them,
+    /// the agent knows a list that it wrote, and after an edit of the user still what it knew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<Changes>,
     /// Whether the result of this write did not reach the agent. An edit of the user leaves that as it was.
@@ -181,7 +179,7 @@ impl Record {
     pub(crate) fn has_sane_counters(&self) -> bool {
         let highest = match self {
             Record::Thread { timestamp, .. } | Record::State { timestamp, .. } => *timestamp,
-            Record::Revision(made) => made.number.max(made.stamp.timestamp).max(made.next_id).max(made.known),
+            Record::Revision(made) => made.number.max(made.stamp.timestamp).max(made.next_id),
             Record::Review { timestamp, files } => files.values().copied().fold(*timestamp, u64::max),
             Record::Known { number, .. } => *number,
             Record::Position(position) => position.offset.max(position.records),

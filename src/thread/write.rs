@@ -51,9 +51,8 @@ impl Thread {
         let stamp = Stamp { source, agent_time, ..Stamp::new(Author::Agent, Operation::Write, now) };
         let sent = sent.filter(|_| is_unanswered).map(|sent| diff(self.base(), &sent));
         let number = self.revisions.last() + 1;
-        let known = if sent.is_none() { number } else { 0 };
         let (changes, unanswered) = (Vec::new(), is_unanswered);
-        let made = RevisionRecord { number, stamp, changes, next_id, known, sent, unanswered };
+        let made = RevisionRecord { number, stamp, changes, next_id, sent, unanswered };
         let outcome = self.revise(list, made, &cancelled);
         // A revision ends a refusal.
         let mended = self.refused.is_some();

@@ -162,7 +162,7 @@ proptest! {
 /// A store with short segments.
 fn with_segments(folder: &Path) -> Store {
     let folder = Some(folder.to_owned());
-    Store::new(Storage { folder, history_limit: 100, segment: 1, ..Storage::default() })
+    Store::new(Storage { folder, history_limit: 100, segment: Some(1), ..Storage::default() })
 }
 
 /// A journal with at least three segments, and the number of the newest.

@@ -109,7 +109,7 @@ fn a_subagents_list_is_under_the_task_it_works_on() {
         list(&[("Weigh the flour", Completed), ("Knead for ten minutes", Completed)])
     );
     assert_eq!(followed.store.get(child).unwrap().unwrap().title(), Some("Weigh and knead"));
-    assert_eq!(followed.store.current(), Some(BAKERY));
+    assert_eq!(followed.store.current(None), Some(BAKERY));
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub fn holds(data: &[u8]) {
 /// A store with one folder, in which each change begins a new segment.
 pub fn store(folder: &Path) -> Store {
     let folder = Some(folder.to_owned());
-    Store::new(Storage { folder, history_limit: 50, segment: 0, ..Storage::default() })
+    Store::new(Storage { folder, history_limit: 50, segment: Some(0), ..Storage::default() })
 }
 
 /// The thread, with its journal.
