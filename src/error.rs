@@ -17,8 +17,6 @@ pub enum Error {
     Argument(Problem),
     #[error("{which} list: id \"{id}\" comes twice; ids must be unique within a list")]
     DuplicateId { which: &'static str, id: String },
-    #[error("{most} comments were not told to this agent yet; let it go on, so that it is told of them")]
-    TooManyComments { most: usize },
     #[error("{0}")]
     Door(String),
     #[error("journal {file}: {reason}")]

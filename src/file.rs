@@ -149,12 +149,8 @@ const CLOCK_TICK: Duration = Duration::from_secs(2);
 impl FileStamp {
     /// The stamp of a file, a folder or anything else; `None` if there is nothing.
     pub fn of(path: &Path) -> Option<FileStamp> {
-        fs::metadata(path).ok().map(|data| FileStamp::new(&data))
-    }
-
-    /// The stamp in a file's metadata.
-    pub fn new(data: &fs::Metadata) -> FileStamp {
-        FileStamp { modified: data.modified().ok(), length: data.len() }
+        let data = fs::metadata(path).ok()?;
+        Some(FileStamp { modified: data.modified().ok(), length: data.len() })
     }
 
     /// Whether a later change certainly gets another stamp.

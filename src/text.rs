@@ -149,7 +149,7 @@ pub fn beginning(text: &str, most: usize) -> String {
 }
 
 /// The 64-bit FNV-1a hash. It names files and detects damage; it does not withstand attacks.
-pub fn fnv1a(bytes: &[u8]) -> u64 {
-    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
+pub fn fnv1a<T: Copy + Into<u64>>(parts: &[T]) -> u64 {
+    let step = |hash: u64, part: &T| (hash ^ (*part).into()).wrapping_mul(0x0100_0000_01b3);
+    parts.iter().fold(0xcbf2_9ce4_8422_2325, step)
 }

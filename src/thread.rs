@@ -420,11 +420,6 @@ impl Thread {
         self.moments.iter().rev().find(|(known, _)| known == call).map(|(_, moment)| moment)
     }
 
-    /// Whether an observation with this number is of the current turn.
-    pub(crate) fn is_of_current_turn(&self, number: u64) -> bool {
-        self.turns.all().last().is_none_or(|turn| turn.first <= number)
-    }
-
     /// The observations in memory.
     pub fn observations(&self) -> &Observations {
         &self.observations

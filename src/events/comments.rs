@@ -9,7 +9,7 @@ use crate::events::observation::Observation;
 use crate::events::payload::{Metadata, Type};
 
 /// The largest number of comments of a thread that are known.
-pub(crate) const MOST: usize = 1_000;
+const MOST: usize = 1_000;
 
 /// What the user says, perhaps of lines of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +67,6 @@ impl Comments {
         }
         if let Some(comment) = &payload.metadata.comment {
             if self.0.len() == MOST {
-                // Only a damaged journal has too many that are not told.
                 let told = self.0.iter().position(|kept| kept.telling != Telling::Untold).unwrap_or(0);
                 self.0.remove(told);
             }
@@ -79,11 +78,6 @@ impl Comments {
             let is_meant = |kept: &&mut KeptComment| numbers.iter().flatten().any(|one| *one == kept.number);
             self.0.iter_mut().filter(is_meant).for_each(|kept| kept.telling = telling);
         }
-    }
-
-    /// Whether a further one would be lost, or another one, since the agent was told of none.
-    pub(crate) fn are_full(&self) -> bool {
-        self.0.len() == MOST && self.0.iter().all(|kept| kept.telling == Telling::Untold)
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &KeptComment> {

@@ -1,7 +1,7 @@
 //! The folder of a plan: its name, its files, and the lock for changes.
 
 use std::fs::{self, File, FileType, OpenOptions, TryLockError};
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -98,6 +98,21 @@ pub(super) fn for_appending() -> OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
+}
+
+/// Replaces a file: writes it under the same name with another extension, perhaps to the disk, then renames it. If
+/// that fails, what stood there stays.
+pub(super) fn replace(path: &Path, new: &str, parts: [&[u8]; 2], syncs: bool) -> io::Result<()> {
+    let new = path.with_extension(new);
+    let _ = fs::remove_file(&new);
+    let written = for_appending().create_new(true).open(&new).and_then(|mut file| {
+        parts.into_iter().try_for_each(|part| file.write_all(part))?;
+        if syncs {
+            sync(&file)?;
+        }
+        fs::rename(&new, path)
+    });
+    written.inspect_err(|_| drop(fs::remove_file(&new)))
 }
 
 /// Deletes a plan: its folder, which is renamed first so that nothing of it counts any more, and what version 0.3

@@ -309,7 +309,7 @@ impl Journal {
         let mut thread: Option<Thread> = None;
         let mut last = 0;
         for (number, path) in segments {
-            let bytes = read_segment(path)?;
+            let bytes = read_from(path, 0)?;
             let head = self.head(path, first_line(&bytes))?;
             let begun = if head.is_some() { first_line(&bytes).len() } else { 0 };
             self.is_damaged |= head.is_none() && *number > 0;
@@ -480,21 +480,10 @@ impl Journal {
         lines: &[u8],
         durability: Durability,
     ) -> io::Result<()> {
-        let path = folder::segment(&self.folder, segment.number);
-        let new = path.with_extension("new");
-        let _ = fs::remove_file(&new);
-        let written = for_appending().create_new(true).open(&new).and_then(|mut file| {
-            file.write_all(head)?;
-            file.write_all(lines)?;
-            if durability == Durability::Disk {
-                folder::sync(&file)?;
-            }
-            fs::rename(&new, &path)?;
-            if durability == Durability::Disk { folder::sync_names(&self.folder) } else { Ok(()) }
-        });
-        if written.is_err() {
-            let _ = fs::remove_file(&new);
-            return written;
+        let syncs = durability == Durability::Disk;
+        folder::replace(&folder::segment(&self.folder, segment.number), "new", [head, lines], syncs)?;
+        if syncs {
+            folder::sync_names(&self.folder)?;
         }
         self.older = self.segments().collect();
         let segment = Segment { length: (head.len() + lines.len()) as u64, ..*segment };
@@ -510,11 +499,7 @@ impl Journal {
 /// The I/O error.
 pub(crate) fn records_of(path: &Path) -> io::Result<Vec<Record>> {
     // The head is no record.
-    Ok(Lines::of(&read_segment(path)?).records)
-}
-
-fn read_segment(path: &Path) -> io::Result<Vec<u8>> {
-    read_from(path, 0)
+    Ok(Lines::of(&read_from(path, 0)?).records)
 }
 
 fn read_from(path: &Path, offset: u64) -> io::Result<Vec<u8>> {

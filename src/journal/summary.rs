@@ -1,13 +1,13 @@
 //! The small file of a plan: what lists of plans show, so that none of them is opened.
 
 use std::fs;
-use std::io::Write;
+use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::folder::{self, for_appending};
+use super::folder;
 use crate::events::Millis;
 use crate::thread::Thread;
 use crate::thread::record::PositionRecord;
@@ -71,11 +71,9 @@ impl KeptPlan {
 pub(super) fn write(folder: &Path, thread: &Thread, place: (u64, u64)) {
     let replace = || {
         folder::create(folder)?;
-        let new = folder.join(format!("{NAME}.{}", std::process::id()));
-        let _ = fs::remove_file(&new);
-        let mut file = for_appending().create_new(true).open(&new)?;
-        file.write_all(&serde_json::to_vec(&KeptPlan::of(thread, place))?)?;
-        fs::rename(&new, folder.join(NAME))
+        let json = serde_json::to_vec(&KeptPlan::of(thread, place))?;
+        let new = std::process::id().to_string();
+        folder::replace(&folder.join(NAME), &new, [&json, &[]], false)
     };
-    let _ = replace();
+    let _: io::Result<()> = replace();
 }

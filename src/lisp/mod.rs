@@ -214,7 +214,7 @@ fn guarded<T>(env: &Env, work: impl FnOnce() -> Result<T>) -> Result<T> {
 fn error_symbol(error: &Error) -> &'static str {
     match error {
         Error::Journal { .. } => "todo-write-journal-error",
-        Error::NothingToUndo { .. } | Error::TooManyComments { .. } | Error::Door(_) => "todo-write-error",
+        Error::NothingToUndo { .. } | Error::Door(_) => "todo-write-error",
         Error::Argument(_) | Error::NoItem { .. } | Error::NoRevision { .. } | Error::DuplicateId { .. } => {
             "todo-write-input-error"
         }

@@ -14,7 +14,6 @@ use super::shown;
 use super::threads::{load, with_span};
 use super::{now, with_module};
 use crate::error::{Error, Problem};
-use crate::events::comments;
 use crate::events::observation::{Details, Filter, Observation, Payload, Phase, Type};
 use crate::events::work::CallOutcome;
 use crate::journal::search::{Match, Place, Query, search_plans};
@@ -103,12 +102,8 @@ lisp! { env =>
             let thread = module.open(&thread);
             let (details, others) = metadata.parts(|files| json!(policy.read_files(thread.project(), files)));
             let payload = Payload::read(r#type, content, others);
-            let is_comment = payload.kind == Type::StateUpdate && payload.metadata.comment.is_some();
-            if is_comment && thread.comments.are_full() {
-                return Err(Error::TooManyComments { most: comments::MOST });
-            }
-            Ok(thread.change(|thread| thread.observe_allowed(&policy, payload, details, now())))
-        })?;
+            thread.change(|thread| thread.observe_allowed(&policy, payload, details, now()))
+        });
         ser::to_lisp(env, &shown::observation(&thread, &observation)).map(Object)?
     }
 

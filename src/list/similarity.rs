@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::text::composed;
+use crate::text::{composed, fnv1a};
 
 /// The number of characters compared, twice the length of real tasks.
 const LENGTH: usize = 300;
@@ -67,7 +67,7 @@ impl Words {
         words.dedup();
         let words: Vec<(u64, f64)> = words.into_iter().map(|word| (word, rarity.weight(word))).collect();
         let runs = text.chunk_by(|a, b| a.is_numeric() == b.is_numeric());
-        let numbers = runs.filter(|run| run[0].is_numeric()).map(hash).collect();
+        let numbers = runs.filter(|run| run[0].is_numeric()).map(fnv1a).collect();
         Words { first, total: words.iter().map(|(_, weight)| weight).sum(), words, numbers }
     }
 
@@ -114,8 +114,8 @@ fn word_hashes(text: &[char]) -> Vec<u64> {
     let kind = |c: &char| (is_dense(*c), !is_dense(*c) && (c.is_alphanumeric() || *c == '_'));
     for run in text.chunk_by(|a, b| kind(a) == kind(b)) {
         match kind(&run[0]) {
-            (true, _) => words.extend(run.windows(run.len().min(2)).map(hash)),
-            (_, true) => words.push(hash(stem(run))),
+            (true, _) => words.extend(run.windows(run.len().min(2)).map(fnv1a)),
+            (_, true) => words.push(fnv1a(stem(run))),
             _ => {}
         }
     }
@@ -140,10 +140,4 @@ fn stem(word: &[char]) -> &[char] {
     let stem = endings.iter().find_map(cut).unwrap_or(word);
     let stem = stem.strip_suffix(&['e']).filter(|stem| stem.len() > 2).unwrap_or(stem);
     &stem[..stem.len().min(STEM)]
-}
-
-/// FNV-1a, of characters.
-fn hash(characters: &[char]) -> u64 {
-    let step = |hash: u64, c: &char| (hash ^ u64::from(*c)).wrapping_mul(0x100_0000_01b3);
-    characters.iter().fold(0xcbf2_9ce4_8422_2325, step)
 }

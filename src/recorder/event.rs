@@ -26,7 +26,7 @@ impl Recorder {
             metadata.agent = Some(subagent.clone());
             if let Some(moment) = call.as_ref().and_then(|call| thread.moment_of_call(call)) {
                 metadata.items = Some(moment.items.clone());
-                let is_earlier = !thread.is_of_current_turn(moment.number);
+                let is_earlier = thread.turns().last().is_some_and(|turn| moment.number < turn.first);
                 metadata.of_call = is_earlier.then_some(moment.number);
             }
             kind = inner;

@@ -9,7 +9,7 @@ use super::revision::{Operation, Stamp, diff_like};
 use super::{State, Thread};
 use crate::events::Millis;
 use crate::fault::may_panic_here;
-use crate::list::change::{apply, diff};
+use crate::list::change::apply;
 use crate::list::item::{Author, Item, List};
 
 impl Thread {
@@ -82,7 +82,9 @@ impl Thread {
     fn apply_revision(&mut self, made: &RevisionRecord) {
         let RevisionRecord { number, stamp, next_id, .. } = made;
         if *number > self.revisions.last() + 1 {
-            self.replace_lost(number - 1, self.list().clone(), stamp.timestamp);
+            // One revision stands in for the damaged ones, so that later ones keep their numbers.
+            let lost = Stamp::new(Author::Agent, Operation::Lost, stamp.timestamp);
+            self.revisions.push(number - 1, self.list().clone(), Vec::new(), lost);
         }
         let known = self.known_after(made);
         let is_write = stamp.author == Author::Agent;
@@ -112,15 +114,6 @@ impl Thread {
     pub(super) fn known_after(&self, made: &RevisionRecord) -> Option<List> {
         let knows_it = made.stamp.author == Author::Agent && made.sent.is_none();
         (!knows_it).then(|| apply(self.base(), made.sent.as_deref().unwrap_or_default()))
-    }
-
-    /// Adds one revision instead of the damaged ones up to `number`, so that later ones keep their
-    /// numbers.
-    fn replace_lost(&mut self, number: u64, list: List, timestamp: Millis) {
-        let stamp = Stamp::new(Author::Agent, Operation::Lost, timestamp);
-        let changes = diff(self.list(), &list);
-        self.revisions.push(number, list, changes, stamp);
-        self.undo_from = number;
     }
 }
 

@@ -12,7 +12,7 @@ use crate::list::change::{ChangeKind, diff};
 use crate::list::identity::{Features, recognize, recognize_equal};
 use crate::list::input::Plan;
 use crate::list::item::{Author, Draft, Item, List, Status, is_same_list};
-use crate::list::merge::{Merged, merge};
+use crate::list::merge::{Merged, by_id, merge};
 use crate::list::report::{accepted, edited, still_open};
 use crate::text::excerpt;
 
@@ -42,7 +42,10 @@ impl Thread {
         let reminders = if is_unanswered { Vec::new() } else { self.reminders(&theirs, &cancelled) };
         let (Merged { list, conflicts }, sent) = self.merged(theirs, &cancelled);
         let mut notices = plan.notices;
-        notices.extend(forced_notice(forced.len()));
+        if !forced.is_empty() {
+            let tasks = if forced.len() == 1 { "task stays" } else { "tasks stay" };
+            notices.push(format!("{} completed {tasks} completed", forced.len()));
+        }
         notices.extend(left_blockers(self.list(), &list));
         let resumed = self.state() == State::Paused;
         let untold = self.untold();
@@ -81,7 +84,7 @@ impl Thread {
             return (Merged { list: theirs, conflicts: Vec::new() }, None);
         }
         let base = self.base();
-        let known: HashMap<&str, &Arc<Item>> = base.iter().map(|item| (item.id.as_str(), item)).collect();
+        let known = by_id(base);
         // The agent may end the user's items, unless the user has changed them since.
         let is_ended = |item: &Arc<Item>| {
             let id = item.id.as_str();
@@ -250,7 +253,7 @@ pub(super) fn left_blockers(old: &[Arc<Item>], new: &[Arc<Item>]) -> Vec<String>
     if old.iter().all(|item| item.blocked_by.is_empty()) {
         return Vec::new();
     }
-    let before: HashMap<&str, &Arc<Item>> = old.iter().map(|item| (item.id.as_str(), item)).collect();
+    let before = by_id(old);
     let now: HashSet<&str> = new.iter().map(|item| item.id.as_str()).collect();
     let blockers = new.iter().flat_map(|item| {
         let ids = before.get(item.id.as_str()).into_iter().flat_map(|old| &old.blocked_by);
@@ -262,11 +265,6 @@ pub(super) fn left_blockers(old: &[Arc<Item>], new: &[Arc<Item>]) -> Vec<String>
         Some(format!("\"{item}\" waited for \"{left}\", which left the list"))
     };
     blockers.filter_map(line).collect()
-}
-
-fn forced_notice(count: usize) -> Option<String> {
-    let tasks = if count == 1 { "task stays" } else { "tasks stay" };
-    (count > 0).then(|| format!("{count} completed {tasks} completed"))
 }
 
 /// Completes the items that were completed and are sent open. Returns their ids.
