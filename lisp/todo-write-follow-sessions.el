@@ -34,28 +34,10 @@ usual ones there; see `todo-write-connect'."
   "The live processes, plists, by (MACHINE . SESSION).
 MACHINE is nil for this one.")
 
-(defvar todo-write-follow-sessions--told nil
-  "Folders that programs of agents have told, a list of (AGENT . FOLDER).")
-
-(defun todo-write-follow-sessions-add-home (agent folder)
-  "Note that a running AGENT, a symbol, says that it uses FOLDER.
-The hub finds out whether FOLDER is there, since Emacs would wait for it."
-  (let (file-name-handler-alist)
-    (when (and (stringp folder) (file-name-absolute-p folder)
-               (length< todo-write-follow-sessions--told 20)
-               (not (member (directory-file-name folder)
-                            (mapcar (lambda (home) (directory-file-name (cdr home)))
-                                    (todo-write-follow-sessions-homes)))))
-      (push (cons agent folder) todo-write-follow-sessions--told))))
-
-(defun todo-write-follow-sessions-given-homes ()
-  "Return the elements of `todo-write-follow-agents' on this machine."
-  (seq-remove (lambda (home) (file-remote-p (cdr home))) todo-write-follow-agents))
-
 (defun todo-write-follow-sessions-homes ()
-  "Return the agents and their folders here, given and told, as (AGENT . FOLDER)."
-  (cl-loop for (agent . folder) in (append (todo-write-follow-sessions-given-homes)
-                                           todo-write-follow-sessions--told)
+  "Return the elements of `todo-write-follow-agents' on this machine."
+  (cl-loop for (agent . folder) in todo-write-follow-agents
+           unless (file-remote-p folder)
            when (or (not (string-match-p "[^\0-\x10ffff]" folder))
                     (todo-write-follow-sessions-skip folder "its name is not text"))
            collect (cons agent (expand-file-name folder))))

@@ -176,7 +176,8 @@ If SHOW is non-nil, wait only until its thread is known: its plan says how
 much is read.  Signal `todo-write-input-error' if it cannot be read."
   (when (eq 'ready (todo-write-follow--session-state session))
     (setf (todo-write-follow--session-state session) 'check)
-    (todo-write-hub-tell nil `(check ,(todo-write-follow--session-id session))))
+    (todo-write-hub-tell (todo-write-machines-of (todo-write-follow--session-file session))
+                         `(check ,(todo-write-follow--session-id session))))
   (todo-write-hub-wait
    (lambda ()
      (or (eq 'ready (todo-write-follow--session-state session))
@@ -312,9 +313,7 @@ There are none while nothing is followed, unless ALL is non-nil."
            (`(moved ,_ ,file)
             (todo-write-follow--remove session t)
             (todo-write-follow--begin file (todo-write-follow--session-asked session)))
-           (`(unreadable ,_ ,reason) (todo-write-follow--lose-file session reason))
-           (`(failed ,_) (todo-write-follow--lose-file
-                          session "its reader failed; please report this"))))))))
+           (`(unreadable ,_ ,reason) (todo-write-follow--lose-file session reason))))))))
 
 (defun todo-write-follow--lose-file (session reason)
   "End following SESSION, whose transcript cannot be read for REASON.

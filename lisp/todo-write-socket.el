@@ -102,7 +102,7 @@ A message says which, or why the socket cannot be opened safely."
 
 (defun todo-write-socket-welcome ()
   "Return what programs are told of this Emacs, a plist."
-  (list :version todo-write-version :emacs emacs-version :process (emacs-pid)))
+  (list :version todo-write-version :process (emacs-pid)))
 
 (defun todo-write-socket--open-again ()
   "Open the socket of a hub that has begun in place of an earlier one."

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use todo_write::wire::event::Agent;
+use todo_write::wire::program::SILENCE;
 use todo_write_mcp::hub::bell::{self, Bell};
 use todo_write_mcp::hub::home::folder;
 use todo_write_mcp::hub::serve::serve;
@@ -30,6 +31,7 @@ pub fn run(is_child: bool) -> i32 {
             (Agent::Codex, folder("CODEX_HOME", ".codex")),
         ],
         socket: socket.clone(),
+        silence: SILENCE,
         codex: codex::USUAL,
         home: folder("HOME", ""),
     };

@@ -2,14 +2,14 @@
 
 use std::io::Read;
 use std::os::unix::net::UnixStream;
-use std::thread;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use todo_write_mcp::threads;
 
 /// Calls ACT at the first signal to terminate. Later ones are ignored, so that Emacs can still be notified.
 pub fn on_signal(act: impl FnOnce() + Send + 'static) {
     let Ok((mut signals, handler)) = UnixStream::pair() else { return };
-    let waiter = thread::Builder::new().spawn(move || {
+    let waiter = threads::start("signals", move || {
         if signals.read_exact(&mut [0]).is_ok() {
             act();
         }

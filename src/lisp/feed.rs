@@ -336,7 +336,7 @@ impl Module {
     /// Stops following a session whose news are lost by a defect, if they are one's; returns what is told of it.
     fn lose(&mut self, session: Option<SessionId>) -> Vec<News> {
         let changes = session.map(|id| self.stop(id)).unwrap_or_default();
-        let message = session.map_or_else(|| Message::Broken(PathBuf::new()), Message::Failed);
+        let message = session.map_or_else(|| Message::Broken(PathBuf::new()), Message::failed);
         let changed = (!changes.is_empty()).then_some(News::Changed(changes));
         [News::Message(message)].into_iter().chain(changed).collect()
     }
@@ -349,8 +349,15 @@ impl Module {
     }
 
     fn forget(&mut self, id: SessionId) {
+        self.tell_of(id, Command::Stop);
         self.followed.sessions.remove(&id);
-        self.tell(&Command::Stop(id));
+    }
+
+    /// Tells the program of the machine on which a session is followed something about that.
+    pub(super) fn tell_of(&mut self, id: SessionId, command: impl Fn(SessionId) -> Command) {
+        let machine = self.followed.sessions.get(&id).and_then(|one| one.recorder.machine());
+        let machine = machine.map(str::to_owned);
+        self.tell(&at(machine, command(id)));
     }
 
     /// Applies a piece of a session.

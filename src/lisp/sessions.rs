@@ -146,7 +146,7 @@ impl Module {
             && self.store.is_used(&session.key)
             && self.followed.process_of(&session).is_none()
         {
-            self.tell(&Command::Check(id));
+            self.tell_of(id, Command::Check);
         }
     }
 

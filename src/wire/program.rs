@@ -195,8 +195,6 @@ pub enum Message {
     Moved(SessionId, PathBuf),
     /// A session's file cannot be read, with the reason. It is no longer followed.
     Unreadable(SessionId, String),
-    /// The reader of a session failed, which is a defect. It is no longer followed.
-    Failed(SessionId),
     /// The processes whose files are in a home: the live ones, and the sessions and ids of those that
     /// were killed.
     Processes {
@@ -229,6 +227,11 @@ pub enum Message {
 }
 
 impl Message {
+    /// The reader of a session failed, which is a defect. It is no longer followed.
+    pub fn failed(id: SessionId) -> Message {
+        Message::Unreadable(id, "its reader failed; please report this".into())
+    }
+
     /// The session that it is about; `None` if it is about others, too.
     pub fn session(&self) -> Option<SessionId> {
         match self {
@@ -237,8 +240,7 @@ impl Message {
             | Message::Quiet(id, _)
             | Message::Silent(id)
             | Message::Moved(id, _)
-            | Message::Unreadable(id, _)
-            | Message::Failed(id) => Some(*id),
+            | Message::Unreadable(id, _) => Some(*id),
             _ => None,
         }
     }
@@ -359,9 +361,6 @@ pub struct Connection {
     pub id: String,
     /// The user, host and process of this Emacs.
     pub name: String,
-    /// The silence after which the machine counts as lost, [`SILENCE`] but in tests.
-    #[serde(default = "silence")]
-    pub silence: Duration,
     /// The folders of agents there in place of the usual ones, if there are any.
     pub homes: Option<Vec<(Agent, PathBuf)>>,
     /// What agents' programs there are told of this Emacs; `None` if it takes no calls.
@@ -383,10 +382,6 @@ mod seconds {
         let since = Duration::try_from_secs_f64(f64::deserialize(deserializer)?).unwrap_or_default();
         Ok(SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH))
     }
-}
-
-fn silence() -> Duration {
-    SILENCE
 }
 
 /// A machine other than this one, on which sessions run.

@@ -74,8 +74,6 @@ pub struct Hello {
     pub version: Option<String>,
     /// The agent, as it calls itself.
     pub client: Option<String>,
-    /// The agent's version.
-    pub client_version: Option<String>,
     /// The folder in which the agent works.
     pub project: Option<String>,
     /// The root of its project. A door finds it; what a program says of it is ignored.
@@ -91,10 +89,6 @@ pub struct Hello {
     pub now: Option<u64>,
     /// The time of the first call that did not reach Emacs since the last connection.
     pub lost: Option<u64>,
-    /// The folder of Claude Code, if it is not the usual one.
-    pub claude_folder: Option<String>,
-    /// The folder of Codex, if it is not the usual one.
-    pub codex_folder: Option<String>,
 }
 
 /// A call, which gets one answer.
@@ -185,8 +179,6 @@ pub struct Welcome {
     pub protocol: u32,
     /// The version of todo-write.
     pub version: String,
-    /// The version of Emacs.
-    pub emacs: Option<String>,
     /// The process id of Emacs.
     pub process: Option<u32>,
 }

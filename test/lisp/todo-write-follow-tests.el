@@ -646,14 +646,12 @@ its state, ending and reason."
 
 (ert-deftest todo-write-follow-tests-the-search-for-agents-asks-no-other-machine ()
   (let* (asked
-         (todo-write-follow-sessions--told nil)
          (todo-write-follow-agents '((claude . "/elsewhere:~/.claude")))
          (file-name-handler-alist
           (cons (cons "\\`/elsewhere:" (lambda (operation &rest _)
                                          (if (eq operation 'file-remote-p) "/elsewhere:"
                                            (push operation asked) "/")))
                 file-name-handler-alist)))
-    (todo-write-follow-sessions-add-home 'codex "/here")
     (todo-write-follow-sessions-homes)
     (should-not asked)))
 
@@ -663,8 +661,7 @@ its state, ending and reason."
               ((symbol-function 'todo-write-follow--leads-p) #'always)
               ((symbol-function 'todo-write-hub-tell) (lambda (_ command) (push command told))))
       (dolist (todo-write-follow-agents '(nil ((claude . "/ssh:build:~/.claude"))))
-        (let ((todo-write-follow-sessions--told nil)
-              (todo-write-follow--followed nil)
+        (let ((todo-write-follow--followed nil)
               todo-write-follow--sent)
           (todo-write-follow-send-homes))))
     ;; nil would be the usual ones.

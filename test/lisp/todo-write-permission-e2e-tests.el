@@ -56,7 +56,7 @@ ENVIRONMENT is a list of further variables."
   (let* ((process-environment
           (append environment
                   (list (concat "CLAUDE_CONFIG_DIR=" todo-write-permission-e2e--home)
-                        "CLAUDE_CODE_ENTRYPOINT=cli" "CLAUDE_CODE_SESSION_ATTENDED=1")
+                        "CLAUDE_CODE_ENTRYPOINT=cli")
                   process-environment))
          (hook (make-process :name "hook" :buffer (generate-new-buffer " *hook*") :noquery t
                              :connection-type 'pipe :coding 'binary :sentinel #'ignore
@@ -268,10 +268,6 @@ Return the decision that the hook prints."
                      (todo-write-permission-e2e--start
                       socket (todo-write-permission-e2e--input)
                       :environment '("CLAUDE_CODE_ENTRYPOINT=sdk-cli")))
-                   (lambda (socket)
-                     (todo-write-permission-e2e--start
-                      socket (todo-write-permission-e2e--input)
-                      :environment '("CLAUDE_CODE_SESSION_ATTENDED=0")))
                    (lambda (socket)
                      (todo-write-permission-e2e--say "busy" :entrypoint "sdk-cli")
                      (todo-write-permission-e2e--start

@@ -12,10 +12,9 @@ use serde_json::Value;
 
 use super::files::json;
 use crate::field::is_id;
-use todo_write::file::{self, FileStamp};
+use todo_write::file::FileStamp;
 use todo_write::pid::{self, ProcessState};
 use todo_write::text::excerpt;
-use todo_write::wire::bounds::SMALL_FILE;
 use todo_write::wire::program::Process;
 
 /// Maximum number of files in a folder, and of those of dead processes and of containers that one call reads.
@@ -56,9 +55,8 @@ impl Processes {
         Processes { folder, files: HashMap::new(), live: Vec::new() }
     }
 
-    /// Reads the files that changed. Returns the live processes by id, or `None` if they are as after the
-    /// last call.
-    pub fn read(&mut self) -> Option<&[Process]> {
+    /// Reads the files that changed.
+    pub fn read(&mut self) {
         self.list();
         let (mut dead, mut elsewhere) = (MOST_DEAD, MOST_DEAD);
         for (pid, file) in &mut self.files {
@@ -78,11 +76,7 @@ impl Processes {
             let has_successor = session.is_some_and(|session| sessions.contains(session));
             file.is_resumed = !file.is_alive && (file.is_resumed || has_successor);
         }
-        if live == self.live {
-            return None;
-        }
         self.live = live;
-        Some(&self.live)
     }
 
     /// Lists the files.
@@ -125,7 +119,7 @@ impl Processes {
         self.files.values().filter_map(|file| file.said.elsewhere.clone()).collect()
     }
 
-    /// The live processes as they were last read.
+    /// The live processes as they were last read, by id.
     pub fn live(&self) -> &[Process] {
         &self.live
     }
@@ -150,8 +144,7 @@ impl ProcessFile {
         if stamp.is_some() && self.stamp == stamp {
             return;
         }
-        let read =
-            file::read(&path, SMALL_FILE as u64).ok().and_then(|bytes| Said::parse(pid, &path, &bytes));
+        let read = json(&path).and_then(|file| Said::of(pid, &path, &file));
         self.stamp = stamp.filter(|stamp| read.is_some() || stamp.is_certain());
         self.said = read.unwrap_or_else(|| std::mem::take(&mut self.said));
     }
@@ -170,9 +163,8 @@ impl ProcessFile {
 }
 
 impl Said {
-    /// Parses a file. Returns `None` for a process that has no session yet.
-    fn parse(pid: u32, path: &Path, bytes: &[u8]) -> Option<Said> {
-        let file: Value = serde_json::from_slice(bytes).ok()?;
+    /// What a file says; `None` for a process that has no session yet.
+    fn of(pid: u32, path: &Path, file: &Value) -> Option<Said> {
         let text = |key: &str| file.get(key).and_then(Value::as_str).map(str::to_owned);
         if !file.is_object() || file.get("spare") == Some(&Value::Bool(true)) {
             return None;

@@ -11,12 +11,14 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::exit;
-use std::thread::{self, sleep};
+use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use todo_write::wire::socket::{Behavior, Call, Decision, Role};
+
+use todo_write_mcp::threads;
 
 use crate::hooks as hook;
 use crate::mcp::emacs::Emacs;
@@ -66,7 +68,7 @@ fn answer(door: Option<PathBuf>, input: &Value, began: SystemTime) -> Option<Val
         ..Call::default()
     };
     // What comes first ends the process: the answer, or that of the terminal.
-    let watcher = thread::Builder::new().spawn(move || {
+    let watcher = threads::start("terminal", move || {
         settled(agent, is_awaited, began);
         exit(0)
     });

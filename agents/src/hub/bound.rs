@@ -91,11 +91,7 @@ pub(super) fn bound(
         Message::Door(door::Event::Message(_, said)) => bind_said(machine, said),
         Message::Door(door::Event::State(door::State::Failed(reason))) => *reason = line(reason),
         Message::DoorThere(..) | Message::Connection(..) => return None,
-        Message::Door(_)
-        | Message::Ready { .. }
-        | Message::Quiet(..)
-        | Message::Silent(_)
-        | Message::Failed(_) => {}
+        Message::Door(_) | Message::Ready { .. } | Message::Quiet(..) | Message::Silent(_) => {}
     }
     Some(match message {
         Message::Door(event) => Message::DoorThere(machine.name.clone(), event),
@@ -170,10 +166,9 @@ fn bind_said(machine: &Machine, message: &mut protocol::Message) {
         }
         protocol::Message::Hello(hello) => {
             hello.id = excerpt(&hello.id, ID);
-            [&mut hello.version, &mut hello.client, &mut hello.client_version].into_iter().for_each(cut);
+            [&mut hello.version, &mut hello.client].into_iter().for_each(cut);
             bind_folder(machine, &mut hello.project);
             (hello.process, hello.pid_domain, hello.root) = (None, None, None);
-            (hello.claude_folder, hello.codex_folder) = (None, None);
         }
         protocol::Message::Call(call) => {
             // The socket there has judged it, by the clock there.

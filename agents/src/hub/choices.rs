@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
 use super::around::Common;
-use super::home::{Home, Wanted};
+use super::home::{Home, transcripts};
 use crate::describe::describe;
 use crate::threads;
 use todo_write::wire::bounds::WAIT;
@@ -45,8 +45,7 @@ pub(super) fn choose(common: &Arc<Common>, round: u64, homes: Vec<Home>, project
 }
 
 fn describe_all(common: &Common, home: &Home, project: &[PathBuf], to: &Sender<Choice>) {
-    let wanted = Wanted { limit: Some(MOST_SESSIONS), ..Wanted::default() };
-    for (modified, path) in wanted.list(&home.folders().0) {
+    for (modified, path) in transcripts(&home.folders().0).into_iter().take(MOST_SESSIONS) {
         if let Some(description) = describe(&path).filter(|one| !one.is_subagent) {
             let is_of_project = is_of_project(common, project, description.folder.as_deref());
             if to.send(Choice { modified, path, is_of_project, description }).is_err() {

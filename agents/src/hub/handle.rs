@@ -37,6 +37,8 @@ pub struct Local {
     pub homes: Vec<(Agent, PathBuf)>,
     /// The usual socket for agents' programs.
     pub socket: PathBuf,
+    /// The silence after which a machine counts as lost.
+    pub silence: Duration,
     /// How long a daemon of Codex may take to accept a connection and to send what a session waits for, and to say
     /// that a question is answered.
     pub codex: codex::Times,
@@ -113,13 +115,10 @@ impl Hub {
                 if let Some(root) = table.sessions.remove(&id) {
                     self.tell(&mut table, &root, Order::Stop(id));
                 }
-                let _ = table.machines.values().any(|link| link.stop(id));
             }
             Command::Check(id) => {
                 if let Some(root) = table.sessions.get(&id).cloned() {
                     self.tell(&mut table, &root, Order::Check(id));
-                } else if let Some(link) = table.machines.values().find(|link| link.has(id)) {
-                    link.tell(&Command::Check(id));
                 }
             }
             Command::Search => {
@@ -285,7 +284,7 @@ impl Hub {
             link.end(Some(lost("it is reached in another way now", false)));
             sessions = link.leave();
         }
-        match Link::start(&self.common, &table.settings, to, sessions) {
+        match Link::start(&self.common, &table.settings, to, sessions, self.local.silence) {
             Ok(link) => drop(table.machines.insert(name, link)),
             Err(error) => {
                 self.common.queue.push(Message::Connection(name, lost(&error.to_string(), false)));
@@ -313,6 +312,7 @@ impl Hub {
                     self.common.queue.push(Message::Choices(round, Vec::new()));
                 }
             }
+            Command::Stop(id) => link.into_iter().for_each(|link| link.stop(id)),
             command => link.into_iter().for_each(|link| link.tell(&command)),
         }
     }
@@ -355,6 +355,7 @@ mod tests {
     use super::*;
     use crate::folder::Folder;
     use crate::wait::wait;
+    use todo_write::wire::program::SILENCE;
 
     fn folder() -> Folder {
         let folder = Folder::new();
@@ -368,6 +369,7 @@ mod tests {
             home: PathBuf::new(),
             homes: Vec::new(),
             socket: PathBuf::new(),
+            silence: SILENCE,
             codex: codex::USUAL,
         })
     }
@@ -402,7 +404,9 @@ mod tests {
         std::fs::write(&bad, "{}\n").unwrap_or_default();
         let panics = 1;
         follow(&hub, panics, &bad);
-        wait_for(&hub, |message| matches!(message, Message::Failed(id) if *id == panics).then_some(()));
+        wait_for(&hub, |message| {
+            matches!(message, Message::Unreadable(id, _) if *id == panics).then_some(())
+        });
         let other = 2;
         follow(&hub, other, &good);
         wait_until_ready(&hub, other);
@@ -460,7 +464,7 @@ mod tests {
         wait_for(&hub, |message| {
             matches!(message, Message::Broken(root) if root == folder.path()).then_some(())
         });
-        wait_for(&hub, |message| matches!(message, Message::Failed(one) if *one == id).then_some(()));
+        wait_for(&hub, |message| matches!(message, Message::Unreadable(one, _) if *one == id).then_some(()));
         // It begins again when there is something to do.
         set_homes(&hub, &[&folder], true);
         wait_for(&hub, |message| matches!(message, Message::Found { .. }).then_some(()));

@@ -1,8 +1,7 @@
 //! The folders of agents, and the transcripts in them.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -83,38 +82,17 @@ impl Home {
     }
 }
 
-/// The transcripts to list.
-#[derive(Debug, Default)]
-pub struct Wanted {
-    /// Only those modified since then, or of one of `sessions`.
-    pub since: Option<SystemTime>,
-    /// Ids of sessions.
-    pub sessions: HashSet<String>,
-    /// The maximum number of files, the newest ones.
-    pub limit: Option<usize>,
-}
-
-impl Wanted {
-    /// Lists transcripts of main agents, regular files whose names Emacs can have, with their modification times,
-    /// newest first. Folders that cannot be read have none.
-    pub fn list(&self, folders: &[PathBuf]) -> Vec<(SystemTime, PathBuf)> {
-        let mut files = Vec::new();
-        for entry in folders.iter().flat_map(fs::read_dir).flatten().flatten() {
-            let (name, path) = (entry.file_name(), entry.path());
-            if !name.as_encoded_bytes().ends_with(b".jsonl") || is_of_subagent(&path) {
-                continue;
-            }
-            let session = name.to_str().and_then(|name| name.strip_suffix(".jsonl"));
-            let is_wanted = |modified: &SystemTime| {
-                self.since.is_none_or(|since| *modified >= since)
-                    || session.is_some_and(|session| self.sessions.contains(session))
-            };
-            let data = fs::metadata(&path).ok().filter(|data| data.is_file() && path.to_str().is_some());
-            let modified = data.map(|data| data.modified().unwrap_or(SystemTime::UNIX_EPOCH));
-            files.extend(modified.filter(is_wanted).map(|modified| (modified, path)));
-        }
-        files.sort_unstable_by(|a, b| b.cmp(a));
-        files.truncate(self.limit.unwrap_or(usize::MAX));
-        files
+/// Lists transcripts of main agents, regular files whose names Emacs can have, with their modification times, newest
+/// first. Folders that cannot be read have none.
+pub fn transcripts(folders: &[PathBuf]) -> Vec<(SystemTime, PathBuf)> {
+    let mut files = Vec::new();
+    for path in folders.iter().flat_map(fs::read_dir).flatten().flatten().map(|entry| entry.path()) {
+        let is_named = path.to_str().is_some_and(|name| name.ends_with(".jsonl")) && !is_of_subagent(&path);
+        let data = Some(&path).filter(|_| is_named).and_then(|path| fs::metadata(path).ok());
+        let modified =
+            data.filter(Metadata::is_file).map(|data| data.modified().unwrap_or(SystemTime::UNIX_EPOCH));
+        files.extend(modified.map(|modified| (modified, path)));
     }
+    files.sort_unstable_by(|a, b| b.cmp(a));
+    files
 }

@@ -80,6 +80,7 @@ impl Link {
         settings: &Settings,
         to: Connection,
         sessions: Sessions,
+        silence: Duration,
     ) -> io::Result<Arc<Link>> {
         let (outbox, unsent) = Outbox::new();
         let state = State {
@@ -94,7 +95,7 @@ impl Link {
         };
         let link = Arc::new(Link {
             machine: to.machine,
-            silence: to.silence,
+            silence,
             common: Arc::clone(common),
             state: Mutex::new(state),
             pulse: Pulse::new(),
@@ -154,17 +155,10 @@ impl Link {
         self.tell(&Command::Follow { session, file, is_asked });
     }
 
-    /// Ends following a session; returns false if it is not on this machine.
-    pub(super) fn stop(&self, id: SessionId) -> bool {
-        let is_here = lock(&self.state).sessions.remove(&id).is_some();
-        if is_here {
+    pub(super) fn stop(&self, id: SessionId) {
+        if lock(&self.state).sessions.remove(&id).is_some() {
             self.tell(&Command::Stop(id));
         }
-        is_here
-    }
-
-    pub(super) fn has(&self, id: SessionId) -> bool {
-        lock(&self.state).sessions.contains_key(&id)
     }
 
     /// Wants the choices of a round; returns false if the connection is over.
@@ -316,7 +310,7 @@ impl Link {
         let Some(message) = message else { return Ok(()) };
         let is_wanted = kept.count(&message)?
             && match &message {
-                Message::Unreadable(id, _) | Message::Failed(id) => sessions.remove(id).is_some(),
+                Message::Unreadable(id, _) => sessions.remove(id).is_some(),
                 Message::Choices(round, _) => rounds.remove(round),
                 _ => true,
             };

@@ -53,7 +53,7 @@ pub(super) fn run(around: Around, home: Option<Home>, orders: &Receiver<Order>) 
         root = Root::new(around.restart(), home, sessions);
     }
     root.around.common.queue.push(Message::Broken(root.around.root.clone()));
-    root.sessions.into_keys().for_each(|id| root.around.common.queue.push(Message::Failed(id)));
+    root.sessions.into_keys().for_each(|id| root.around.common.queue.push(Message::failed(id)));
 }
 
 struct Root {
@@ -290,7 +290,7 @@ impl Root {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let read = || session.read(&mut self.around);
         let done = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
-            self.around.send(Message::Failed(id));
+            self.around.send(Message::failed(id));
             Done::Over
         });
         if done == Done::Partly {

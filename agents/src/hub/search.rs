@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::around::Around;
-use super::home::{Home, Wanted, is_of_subagent};
+use super::home::{Home, is_of_subagent, transcripts};
 use crate::describe::describe;
 use todo_write::file;
 use todo_write::wire::bounds::ENTRIES;
@@ -120,8 +120,14 @@ impl Search {
         watched.iter().for_each(|folder| around.watches.add(folder));
         self.watched = watched;
         let since = SystemTime::now().checked_sub(around.settings.quiet.unwrap_or(LIVE));
-        let sessions = around.live.iter().filter_map(|process| process.session.clone()).collect();
-        let mut files = Wanted { since, sessions, limit: Some(ENTRIES) }.list(&folders);
+        let sessions: HashSet<&str> =
+            around.live.iter().filter_map(|process| process.session.as_deref()).collect();
+        let mut files = transcripts(&folders);
+        files.retain(|(modified, path)| {
+            let session = path.file_stem().and_then(|stem| stem.to_str());
+            since.is_none_or(|since| *modified >= since) || session.is_some_and(|id| sessions.contains(id))
+        });
+        files.truncate(ENTRIES);
         let known: HashSet<&PathBuf> = files.iter().map(|(_, path)| path).collect();
         let rest: Vec<PathBuf> = live.into_iter().filter(|path| !known.contains(path)).collect();
         files.extend(rest.into_iter().filter_map(|path| Some((file::modified(&path)?, path))));

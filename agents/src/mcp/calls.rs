@@ -36,7 +36,6 @@ const CALL_ID: &str = "claudecode/toolUseId";
 #[derive(Clone, Debug)]
 pub struct Client {
     pub name: String,
-    pub version: String,
     pub has_roots: bool,
 }
 
@@ -138,7 +137,6 @@ impl Calls {
         let hello = &mut self.emacs.hello;
         hello.project = Some(root.or_else(folder).unwrap_or_default());
         hello.client = Some(client.name.clone());
-        hello.client_version = Some(client.version.clone());
     }
 
     /// A call of the session and the subagent that make CALL.

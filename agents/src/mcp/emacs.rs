@@ -9,7 +9,6 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
-use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use todo_write::events::millis_of;
@@ -19,6 +18,7 @@ use todo_write::wire::socket::{
 };
 use todo_write_mcp::hub::door::{connect, is_private_folder, is_private_socket, usual};
 use todo_write_mcp::lines::{Line, Lines};
+use todo_write_mcp::threads;
 
 /// Time limit of what happens between calls: a message, or an attempt to reconnect.
 const LIMIT_BETWEEN: Duration = Duration::from_secs(5);
@@ -85,8 +85,6 @@ impl Emacs {
             process: Some(std::process::id()),
             pid_domain: read_link("/proc/self/ns/pid").ok().and_then(|name| Some(name.to_str()?.to_owned())),
             started: millis_of(SystemTime::now()),
-            claude_folder: std::env::var("CLAUDE_CONFIG_DIR").ok(),
-            codex_folder: std::env::var("CODEX_HOME").ok(),
             ..Hello::default()
         };
         Emacs { door, hello, activity: None, connection: None, calls: 0 }
@@ -245,7 +243,7 @@ impl Connection {
                 }
             }
         };
-        thread::Builder::new().spawn(read)?;
+        threads::start("replies", read)?;
         Ok(Connection { stream, replies })
     }
 
@@ -343,6 +341,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::net::UnixListener;
     use std::sync::Barrier;
+    use std::thread;
     use todo_write::wire::socket::Welcome;
 
     /// How long a test waits. Its only purpose is to end a hang.

@@ -124,7 +124,6 @@ impl Server {
         let asked = asked.as_str()?;
         self.client = Some(Client {
             name: client["name"].as_str()?.to_owned(),
-            version: client["version"].as_str()?.to_owned(),
             has_roots: !capabilities["roots"].is_null(),
         });
         Some(json!({

@@ -22,7 +22,7 @@ use todo_write::recorder::Recorder;
 use todo_write_mcp::claude::process_files::Processes;
 use todo_write_mcp::describe::describe;
 use todo_write_mcp::follower::Follower;
-use todo_write_mcp::hub::home::Wanted;
+use todo_write_mcp::hub::home::transcripts;
 
 use crate::common::process::{dead, living};
 use crate::common::{Folder, receive, record, session};
@@ -195,16 +195,9 @@ fn transcripts_are_listed_newest_first_without_pipes_and_without_names_that_are_
     let raw = folder.path().join(OsStr::from_bytes(b"\xff.jsonl"));
     write(raw, "");
     let folders = [folder.path().to_owned(), path("no such folder")];
-    let names = |wanted: Wanted| -> Vec<String> {
-        let files = wanted.list(&folders);
-        files.iter().map(|(_, path)| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect()
-    };
-    let since = Some(now - Duration::from_secs(15));
-    assert_eq!(names(Wanted::default()), ["new", "old"]);
-    assert_eq!(names(Wanted { limit: Some(1), ..Wanted::default() }), ["new"]);
-    assert_eq!(names(Wanted { since, ..Wanted::default() }), ["new"]);
-    let sessions = HashSet::from(["old".to_owned()]);
-    assert_eq!(names(Wanted { since, sessions, ..Wanted::default() }), ["new", "old"]);
+    let files = transcripts(&folders);
+    let names = files.iter().map(|(_, path)| path.file_stem().unwrap().to_str().unwrap());
+    assert_eq!(names.collect::<Vec<_>>(), ["new", "old"]);
 }
 
 const NO_FILES: &str = "TODO_WRITE_TEST_NO_FILES";
@@ -271,7 +264,9 @@ impl Sessions {
 
     /// The sessions and states of the live processes; `None` if they are as before.
     fn read(&mut self) -> Option<Vec<(String, String)>> {
-        let live = self.1.read()?.to_vec();
+        let before = self.1.live().to_vec();
+        self.1.read();
+        let live = Some(self.1.live().to_vec()).filter(|live| *live != before)?;
         let texts = |text: Option<String>| text.unwrap_or_default();
         Some(live.into_iter().map(|process| (texts(process.session), texts(process.status))).collect())
     }

@@ -35,8 +35,12 @@ fn number() -> u64 {
 
 /// A hub for the user with that home, who has no agents.
 pub fn hub(home: &Path, codex: codex::Times) -> Hub {
-    let socket = home.join("run/door");
-    Hub::new(Local { version: "0.0.0".into(), home: home.to_owned(), homes: Vec::new(), socket, codex })
+    Hub::new(local(home, codex))
+}
+
+pub fn local(home: &Path, codex: codex::Times) -> Local {
+    let (home, homes, socket) = (home.to_owned(), Vec::new(), home.join("run/door"));
+    Local { version: "0.0.0".into(), home, homes, socket, silence: NEVER, codex }
 }
 
 /// A home of Claude Code, and a hub that looks at it often.

@@ -190,7 +190,7 @@ An Emacs that closed the connection is no error."
     (fuzz-socket-cases--hello
      (fuzz-socket-cases--one-of "tool" "plan" "permission" "note" "x")
      :client (fuzz-socket-cases--text 100000) :project (concat "/" (fuzz-socket-cases--text 100000))
-     :clientVersion (fuzz-socket-cases--text 1000) :pidDomain (fuzz-socket-cases--text 10000)
+     :pidDomain (fuzz-socket-cases--text 10000)
      :process (fuzz-socket-cases--one-of 0 1 4294967295 (random 100000)))
     (when (= 0 (random 3))
       (delete-process (nth (random (length fuzz-socket-cases--open)) fuzz-socket-cases--open)))))
@@ -306,7 +306,7 @@ An Emacs that closed the connection is no error."
      (list
       (list :type "hello" :protocol 2 :roles (vector role) :id "mutated" :version "0"
             :client "claude-code" :project fuzz-socket-cases--folder :process (emacs-pid)
-            :started 1 :now 1 :claudeFolder "/home/x/.claude")
+            :started 1 :now 1)
       (pcase (random 4)
         (0 (list :type "activity" :session "mutated" :subagent "a1" :activity "waiting"
                  :reason "for the rain"))
