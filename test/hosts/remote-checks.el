@@ -365,12 +365,12 @@ Its list is that of `remote-checks--codex-steps'."
                                     :noquery t :sentinel #'ignore
                                     :command '("ssh" "build" "~/.todo-write/bin/todo-write-mcp serve"))))
                       (process-send-string
-                       process "{\"Hello\":{\"id\":\"other\",\"name\":\"ann@desk\"}}\n")
+                       process "{\"hello\":{\"id\":\"other\",\"name\":\"ann@desk\"}}\n")
                       (todo-write-test-wait (lambda () (not (process-live-p process))))
                       (while (accept-process-output process 0))
                       (buffer-string)))))
       (should (string-search (format "process %d" (emacs-pid)) answer))
-      (should (string-search "Refused" answer)))
+      (should (string-search "refused" answer)))
     (should (remote-connected-p "build"))))
 
 (ert-deftest remote-checks-a-missing-program-and-the-line-that-copies-it ()
