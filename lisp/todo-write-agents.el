@@ -37,10 +37,7 @@ If another Emacs does this already, this one takes over when that ends."
   :global t
   :group 'todo-write
   (todo-write-host-switch "Claude Code and Codex" todo-write-agents-mode)
-  (when (and todo-write-agents-mode (null this-command))
-    (setq todo-write-mcp-setup-by-init-file t))
-  (when (and todo-write-agents-mode (called-interactively-p 'any)
-             (not (todo-write-mcp-setup-kept-p)))
+  (when (and todo-write-agents-mode (called-interactively-p 'any))
     (message "On for this session; for later ones, put %s into your init file"
              "(todo-write-agents-mode)")))
 

@@ -269,7 +269,7 @@ SEEN is non-nil if its end was on the screen before."
               buffer-invisibility-spec nil
               buffer-display-table nil
               bidi-paragraph-direction 'left-to-right
-              header-line-format (todo-write-answer--header))
+              header-line-format " SPC scroll  q later  ? menu")
   (let ((inhibit-read-only t)
         (request todo-write-answer--request)
         (reply todo-write-answer-reply))
@@ -321,23 +321,6 @@ It is shown as a request is that was not read yet."
   (todo-write-page-keep (lambda (position &optional _start) position)
                         (lambda (position) (min position (point-max)))
                         #'todo-write-answer--draw))
-
-(defun todo-write-answer--header ()
-  "Return the header line, which has no words of agents."
-  (let ((choices (and todo-write-answer--request (todo-write-answer--choices))))
-    (concat " "
-            (string-join
-             (append
-              (cl-loop for (key . word) in '(("y" . "once") ("A" . "always") ("n" . "no")
-                                             ("N" . "because…"))
-                       when (assoc key choices) collect (concat key " " word))
-              (and (todo-write-answer-comment-p) '("c comment"))
-              (and (todo-write-answer-editable) '("e edit"))
-              (and (assoc 1 choices) '("1–9 choose"))
-              (list "SPC scroll"
-                    (concat "o " (todo-write-answer--way todo-write-answer--request))
-                    "q later" "? menu"))
-             "  "))))
 
 (defun todo-write-answer--way (request)
   "Return what `o' does for REQUEST, in words."
@@ -602,37 +585,11 @@ If one waits elsewhere, say where.  THREAD may be nil."
   (let* ((agents (todo-write-agents))
          (own (seq-find (lambda (agent) (equal thread (plist-get agent :thread))) agents))
          (waiting (seq-find (lambda (agent) (eq 'waiting (todo-write-agent-state agent)))
-                            (delq nil (list own (car agents))))))
-    (user-error
-     "%s"
-     (cond (waiting (concat (todo-write-attention-line waiting) "; answer it there"
-                            (todo-write-answer--place waiting)))
-           ((and own (todo-write-answer--silent thread))
-            (concat (todo-write-answer--silent thread) " has told of no question; look there"
-                    (todo-write-answer--place own)))
-           (t "No agent asks anything")))))
-
-(defun todo-write-answer--silent (thread)
-  "Return the name of THREAD's program if that may not tell of its questions.
-The plugin for opencode knows the sessions, whose ids are no numbers."
-  (pcase-let (((map :program :session)
-               (todo-write-core-call todo-write-dyn--identity thread)))
-    (when (or (member program '("codex" "gemini"))
-              (and (equal program "opencode") (string-match-p "\\`[0-9]" session)))
-      (todo-write-agent-program-label program))))
-
-(defun todo-write-answer--place (agent)
-  "Return where AGENT can be answered, in words.
-If that is a buffer of this Emacs, name the key that goes there, too."
-  (concat
-   (if-let* ((place (todo-write-attention-place agent))) (concat ", in " place) "")
-   (substitute-command-keys
-    (cond ((not (todo-write-attention-reachable-p (plist-get agent :thread))) "")
-          ((derived-mode-p 'todo-write-list-mode 'todo-write-view-mode)
-           "; \\<todo-write-view-mode-map>\\[todo-write-view-visit-agent] goes there")
-          ((eq 'waiting (todo-write-agent-state agent))
-           "; \\[todo-write-next-waiting] goes there")
-          (t "")))))
+                            (delq nil (list own (car agents)))))
+         (place (and waiting (todo-write-attention-place waiting))))
+    (user-error "%s" (if waiting (concat (todo-write-attention-line waiting) "; answer it there"
+                                         (and place (concat ", in " place)))
+                       "No agent asks anything"))))
 
 ;;; What follows
 

@@ -147,43 +147,33 @@ If it has none, show its plan and say where it runs."
              #'todo-write-attention-visit-agent-of)
            (plist-get agent :thread)))
 
-(defvar todo-write-attention--tour nil
-  "The agents visited by `todo-write-next-waiting', or nil.
-A list (CONFIGURATION BUFFER STAYED KEY...): the window configuration
-before the first visit, the buffer of the last one, whether that was
-selected before it, and the threads visited.")
+(defvar todo-write-attention--visited nil
+  "The thread whose agent `todo-write-next-waiting' visited last.")
 
 ;;;###autoload
 (defun todo-write-next-waiting (&optional choose)
   "Go to the agent that has waited for you longest: show what it asks.
 If it asks nothing that Emacs knows, go to its own buffer.  Called again
-from there, go to the next; after the last, back to where you were.  With
-a prefix argument CHOOSE, read any agent with completion."
+from there, go to the next; after the last, to the first again.  With a
+prefix argument CHOOSE, read any agent with completion."
   (interactive "P")
   (if choose
       (todo-write-attention-visit-agent-of (todo-write-read-thread "Go to: "))
-    (unless (and (eq (current-buffer) (nth 1 todo-write-attention--tour))
-                 ;; Where the visit left the buffer selected, it says nothing.
-                 (or (not (nth 2 todo-write-attention--tour))
-                     (eq last-command 'todo-write-next-waiting)))
-      (setq todo-write-attention--tour nil))
-    (pcase-let* ((`(,before ,_ ,_ . ,visited) todo-write-attention--tour)
-                 (next (seq-find (lambda (agent)
-                                   (and (eq 'needs-you (plist-get agent :attention))
-                                        (not (member (plist-get agent :thread) visited))))
-                                 (todo-write-agents))))
-      (setq todo-write-attention--tour nil)
-      (cond (next
-             (let ((before (or before (current-window-configuration)))
-                   (here (current-buffer)))
-               (todo-write-attention-attend next)
-               (setq todo-write-attention--tour
-                     `(,before ,(current-buffer) ,(eq here (current-buffer))
-                               ,(plist-get next :thread) ,@visited))))
-            (before
-             (set-window-configuration before)
-             (message "No other agent needs you; back to where you were"))
-            (t (message "No agent needs you"))))))
+    (let* ((waiting (seq-filter (lambda (agent) (eq 'needs-you (plist-get agent :attention)))
+                                (todo-write-agents)))
+           ;; A terminal elsewhere is no buffer here, and any agent's request is in one.
+           (here (if (or (eq last-command 'todo-write-next-waiting)
+                         (derived-mode-p 'todo-write-answer-mode))
+                     todo-write-attention--visited
+                   todo-write-view-thread))
+           (next (or (cadr (seq-drop-while
+                            (lambda (agent) (not (equal here (plist-get agent :thread))))
+                            waiting))
+                     (car waiting))))
+      (if (null next)
+          (message "No agent needs you")
+        (setq todo-write-attention--visited (plist-get next :thread))
+        (todo-write-attention-attend next)))))
 
 (provide 'todo-write-attention)
 ;;; todo-write-attention.el ends here

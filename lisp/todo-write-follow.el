@@ -209,9 +209,8 @@ see `todo-write-disconnect'."
 (defun todo-write-follow-watch (on)
   "Follow all live sessions while ON is non-nil and this Emacs has the socket.
 Those that the user asked for are followed on."
-  (let ((change (if on #'add-hook #'remove-hook)))
-    (funcall change 'todo-write-hub-call-functions #'todo-write-follow--on-door)
-    (funcall change 'todo-write-list-refresh-hook #'todo-write-follow-search))
+  (funcall (if on #'add-hook #'remove-hook)
+           'todo-write-hub-call-functions #'todo-write-follow--on-door)
   (if on
       (todo-write-follow-connect)
     (todo-write-events-apply-each #'todo-write-follow--remove (todo-write-follow--unasked)))

@@ -185,9 +185,7 @@ that of its refused calls that are new, and how full its context is from
      ;; Rows keep their order while the user is there.
      (todo-write-list--read (eq (current-buffer) (window-buffer))))
    #'todo-write-switch
-   :revert (lambda ()
-             (run-hooks 'todo-write-list-refresh-hook)
-             (todo-write-list--print))
+   :revert #'todo-write-list--print
    :toggle #'todo-write-list--toggle-older)
   ;; Emacs 28 never forgets an `add-hook' with a depth.
   (setq-local context-menu-functions (list t #'todo-write-menu-context)
@@ -304,9 +302,6 @@ If TWIN, another one looks alike, and a short id precedes the title."
   "Show the plan of BUTTON, a title.  A click on it does not move point."
   (goto-char (button-start button))
   (todo-write-page-visit))
-
-(defvar todo-write-list-refresh-hook nil
-  "Hook, run before `g' lists the agents again, as to look for new ones.")
 
 (defun todo-write-list--print ()
   "Print all rows, sorted."
@@ -437,14 +432,13 @@ If the region is active, all agents in it are treated like the first one."
 
 ;;; Completion
 
-(defun todo-write-read-thread (prompt &optional new)
+(defun todo-write-read-thread (prompt)
   "Read a thread with PROMPT and completion of titles; return its key.
 They are grouped by state, with progress, agent, age and project beside
-them.  If NEW, a string, is non-nil, other input is the key of a new thread, by
-default NEW; otherwise signal a `user-error' if there is no thread."
+them.  Signal a `user-error' if there is no thread."
   (let* ((agents (todo-write-list--titled
                   (or (todo-write-list--known-agents (todo-write-list--earlier))
-                      (unless new (todo-write-here-signal-none)))))
+                      (todo-write-here-signal-none))))
          (input (completing-read
                  prompt
                  (todo-write-text-completion-table
@@ -462,9 +456,8 @@ default NEW; otherwise signal a `user-error' if there is no thread."
                     . ,(lambda (title transform)
                          (if transform title
                            (symbol-name (todo-write-agent-state (cdr (assoc title agents))))))))
-                 nil (not new) nil nil (or new (caar agents))))
-         (agent (cdr (assoc input agents))))
-    (if agent (plist-get agent :thread) input)))
+                 nil t nil nil (caar agents))))
+    (plist-get (cdr (assoc input agents)) :thread)))
 
 (defun todo-write-list--titled (agents)
   "Return AGENTS as an alist of (TITLE . AGENT), with different titles.

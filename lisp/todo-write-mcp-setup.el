@@ -193,28 +193,12 @@ machine, show the agents there."
   (insert-text-button (format "[%s]" label) 'follow-link t 'help-echo nil
                       'action (lambda (_) (apply function arguments))))
 
-(defvar todo-write-mcp-setup-by-init-file nil
-  "Non-nil if no command has switched `todo-write-agents-mode' on.
-Then an init file, a hook, a timer or emacsclient did, and is taken to do
-so in later sessions.")
-
-(defun todo-write-mcp-setup-kept-p ()
-  "Return non-nil if later sessions of Emacs switch `todo-write-agents-mode' on."
-  (or todo-write-mcp-setup-by-init-file
-      (get 'todo-write-agents-mode 'saved-value)))
-
 (defun todo-write-mcp-setup--insert-later ()
   "Insert whether this Emacs and its later sessions can be reached."
   (insert (propertize "This Emacs" 'face 'bold)
           "\nAgents reach it while `todo-write-agents-mode' is on; "
-          "M-x todo-write-doctor checks it.\n")
-  (unless (or (null user-init-file) (todo-write-mcp-setup-kept-p))
-    (insert "\nFor later sessions, put (todo-write-agents-mode) into your init file.\n\n")
-    (todo-write-mcp-setup--button "Keep it on in later sessions"
-                                  (lambda ()
-                                    (customize-save-variable 'todo-write-agents-mode t)
-                                    (todo-write-mcp-setup--draw)))
-    (insert "\n")))
+          "M-x todo-write-doctor checks it.\n"
+          "\nFor later sessions, put (todo-write-agents-mode) into your init file.\n"))
 
 ;;; For the doctor
 
@@ -236,9 +220,7 @@ this one takes over when that ends" (or (plist-get (todo-write-socket-door) :pro
     (list 'problem (concat "An agent's todo-write-mcp "
                            (string-join todo-write-socket-outdated-programs ", and "))
           "M-x todo-write-setup"))
-   ((todo-write-mcp-setup-kept-p) '(ok "Agents reach this Emacs"))
-   (t '(note "Agents reach this Emacs; on for this session only"
-             "Put (todo-write-agents-mode) into your init file, or M-x todo-write-setup"))))
+   (t '(ok "Agents reach this Emacs"))))
 
 (defun todo-write-mcp-setup-findings ()
   "Return the doctor's findings about the agents that are here, a list."

@@ -33,9 +33,6 @@ The protocol does not report the end of a turn.")
   "Seconds without a call after which it is unknown what an agent does.
 Also the seconds that a program whose connection broke has to come back.")
 
-(defvar todo-write-mcp--lost nil
-  "Times at which programs first failed to reach this Emacs, not yet reported.")
-
 ;;;###autoload
 (define-obsolete-variable-alias 'todo-write-mcp-mode 'todo-write-agents-mode "0.4.0")
 ;;;###autoload
@@ -73,19 +70,7 @@ Also the seconds that a program whose connection broke has to come back.")
                        todo-write-socket-programs)))
     (setf (todo-write-socket-program-reports-activity program)
           (todo-write-socket-program-reports-activity before)
-          (todo-write-socket-program-sessions program) (todo-write-mcp--forget-program before)))
-  (when-let* ((lost (plist-get hello :lost)))
-    (unless todo-write-mcp--lost
-      (run-at-time 2 nil #'todo-write-mcp--report-lost))
-    (push lost todo-write-mcp--lost)))
-
-(defun todo-write-mcp--report-lost ()
-  "Report to the user how many agents could not reach this Emacs."
-  (when-let* ((lost todo-write-mcp--lost))
-    (setq todo-write-mcp--lost nil)
-    (message "%s could not reach this Emacs since %s"
-             (todo-write-text-count (length lost) "agent")
-             (format-time-string "%H:%M" (/ (apply #'min lost) 1000)))))
+          (todo-write-socket-program-sessions program) (todo-write-mcp--forget-program before))))
 
 (defun todo-write-mcp--threads (program message)
   "Return (SESSION . THREAD) of MESSAGE of PROGRAM, keys.

@@ -20,6 +20,7 @@
 (require 'todo-write-attention)
 (require 'todo-write-core)
 (require 'todo-write-module)
+(require 'todo-write-row)
 
 (declare-function alert "ext:alert" (message &rest settings))
 (declare-function notifications-close-notification "notifications" (id &optional bus))

@@ -292,17 +292,5 @@ See `todo-write-view-fold-completed'."
               ((not (member element todo-write-view-rows-open))))
     (todo-write-view-move--toggle button)))
 
-(defun todo-write-view-move-imenu-index ()
-  "Return the tasks for imenu."
-  (when todo-write-view-thread
-    (seq-map (lambda (item)
-               (let ((id (plist-get item :id)))
-                 (cons (todo-write-text-plain (plist-get item :content))
-                       (or (todo-write-place-start id)
-                           ;; A folded task has no position yet.
-                           (list (point-min)
-                                 (lambda (&rest _) (todo-write-view-move-goto-any id)))))))
-             (todo-write-items todo-write-view-thread))))
-
 (provide 'todo-write-view-move)
 ;;; todo-write-view-move.el ends here

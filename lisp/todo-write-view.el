@@ -108,9 +108,6 @@ and \\[todo-write-menu] shows all keys.
   (todo-write-place-set-up)
   ;; Lines are short: finding their ends is faster than a cache of them.
   (setq-local cache-long-scans nil
-              imenu-create-index-function #'todo-write-view-move-imenu-index
-              outline-regexp " [^ \t\n] "
-              outline-level (lambda () 1)
               bookmark-make-record-function #'todo-write-view--make-bookmark
               desktop-save-buffer (lambda (_folder) todo-write-view-thread)
               ;; Emacs 28 never forgets an `add-hook' with a depth.

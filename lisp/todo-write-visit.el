@@ -164,17 +164,8 @@ Text that looks like the header of another file leads nowhere."
   (setq-local diff-font-lock-syntax nil
               bidi-display-reordering nil
               revert-buffer-function #'ignore)
-  ;; A program compares the words of each hunk, for which the first screen need not wait.
-  (when (eq diff-refine 'font-lock)
-    (setq-local diff-refine nil)
-    (run-with-idle-timer 0.1 nil
-                         (lambda (buffer)
-                           (when (buffer-live-p buffer)
-                             (with-current-buffer buffer
-                               (when (derived-mode-p 'todo-write-visit-diff-mode)
-                                 (kill-local-variable 'diff-refine)
-                                 (font-lock-flush)))))
-                         (current-buffer)))
+  ;; A program compares the words of each hunk; C-c C-b does it for one.
+  (setq-local diff-refine nil)
   ;; `diff-mode' has no variable for this.
   (advice-add 'diff-find-file-name :around #'todo-write-visit--find-diff-file)
   (dolist (hook '(kill-buffer-hook change-major-mode-hook))

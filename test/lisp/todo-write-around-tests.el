@@ -302,13 +302,6 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
 
 ;;; Index, bookmarks, desktops
 
-(ert-deftest todo-write-view-has-an-index-of-its-tasks ()
-  (todo-write-test-with-view
-    (todo-write-test-write "a" "One" "Two")
-    (let ((index (imenu--make-index-alist t)))
-      (goto-char (cdr (assoc "Two" index)))
-      (should (looking-at-p " ○ Two")))))
-
 (ert-deftest todo-write-view-can-be-bookmarked-with-its-task ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two")

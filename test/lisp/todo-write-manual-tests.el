@@ -143,9 +143,8 @@ TYPE is as for `symbol-file'."
     (should (member "todo-write-change-functions" names))
     (todo-write-manual-should-have
      (seq-remove (lambda (name)
-                   ;; Hooks of modes and this one are for users.
+                   ;; Hooks of modes are for users.
                    (and (not (string-suffix-p "-mode-hook" name))
-                        (not (equal name "todo-write-list-refresh-hook"))
                         (todo-write-manual-inner-p name 'defvar)))
                  names))))
 

@@ -240,12 +240,10 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
           (this-command nil)
           (saved (get 'todo-write-agents-mode 'saved-value)))
      (put 'todo-write-agents-mode 'saved-value nil)
-     (setq todo-write-mcp-setup-by-init-file nil)
      (write-region "" nil file nil 'silent)
      (unwind-protect (progn ,@body)
        (put 'todo-write-agents-mode 'saved-value saved)
-       (setq todo-write-mcp-setup-by-init-file nil)
-       (delete-directory home t))))
+         (delete-directory home t))))
 
 (defun todo-write-mcp-setup-tests--on-later-p (file)
   "Return non-nil if the mode is on in a new Emacs with the init file FILE."
@@ -267,35 +265,6 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
       (should (todo-write-mcp-setup-tests--on-later-p file))
       (write-region "(todo-write-mcp-mode)\n" nil file nil 'silent)
       (should (todo-write-mcp-setup-tests--on-later-p file)))))
-
-(ert-deftest todo-write-mcp-setup-keeps-the-mode-on-if-the-button-is-pressed ()
-  (todo-write-with-setup
-    (todo-write-mcp-setup-tests--with-init-file
-      (should-not (todo-write-mcp-setup-tests--on-later-p file))
-      (should (string-search "put (todo-write-agents-mode) into your init file"
-                             (todo-write-setup-test-run)))
-      (todo-write-setup-test-press "This Emacs" "Keep it on in later sessions")
-      (should-not (member "Keep it on in later sessions" (todo-write-setup-test-buttons)))
-      (should (todo-write-mcp-setup-tests--on-later-p file)))))
-
-(ert-deftest todo-write-mcp-setup-does-not-ask-if-the-init-file-switches-the-mode-on ()
-  (todo-write-with-setup
-    (todo-write-mcp-setup-tests--with-init-file
-      (todo-write-agents-mode)
-      (todo-write-setup-test-run)
-      (should (equal '("Show the text") (todo-write-setup-test-buttons))))))
-
-(ert-deftest todo-write-mcp-setup-the-doctor-says-that-the-mode-is-on-for-this-session-only ()
-  (todo-write-with-setup
-    (todo-write-mcp-setup-tests--with-init-file
-      (let ((text "on for this session only\n.*(todo-write-agents-mode)"))
-        (should (string-match-p text (todo-write-doctor--text)))
-        (let ((this-command 'todo-write-agents-mode))
-          (todo-write-agents-mode))
-        (should (string-match-p text (todo-write-doctor--text)))
-        (todo-write-agents-mode)
-        (should (string-match-p "^- \\[X\\] Agents reach this Emacs$"
-                                (todo-write-doctor--text)))))))
 
 (provide 'todo-write-mcp-setup-tests)
 ;;; todo-write-mcp-setup-tests.el ends here

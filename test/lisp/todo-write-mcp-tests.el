@@ -415,18 +415,6 @@ Its last element is a list of entries."
       (todo-write-test-wait (lambda () (eq 'paused (todo-write-state "claude:a"))))
       (should (eq 'killed (plist-get (todo-write-summary "claude:a") :ending))))))
 
-(ert-deftest todo-write-mcp-the-user-hears-which-agents-could-not-reach-this-emacs ()
-  (todo-write-with-socket
-    (let ((said nil))
-      (cl-letf (((symbol-function 'message)
-                 (lambda (format &rest args) (push (apply #'format format args) said))))
-        (todo-write-socket-test-hello :id "1" :lost 1000000000000)
-        (todo-write-socket-test-hello :id "2" :lost 1000000060000)
-        (todo-write-test-wait
-         (lambda ()
-           (member (format-time-string "2 agents could not reach this Emacs since %H:%M" 1000000000)
-                   said)))))))
-
 (ert-deftest todo-write-mcp-the-program-has-the-tool-of-the-package ()
   (let ((ours (json-parse-string (json-serialize (todo-write-tool-schema))
                                  :object-type 'alist))

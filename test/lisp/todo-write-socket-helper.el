@@ -31,8 +31,7 @@
   `(let ((todo-write-socket (todo-write-socket-test-file))
          (todo-write-socket--shown nil)
          (todo-write-socket-outdated-programs nil)
-         (todo-write-socket-programs nil)
-         (todo-write-mcp--lost nil))
+         (todo-write-socket-programs nil))
      (todo-write-with-store
        (unwind-protect
            (progn (todo-write-agents-mode)

@@ -218,18 +218,5 @@ RESULT is the call's text."
     (kill-buffer "*todo-write-diff*")
     (should-not (advice-member-p 'todo-write-visit--find-diff-file 'diff-find-file-name))))
 
-(ert-deftest todo-write-visit-changed-words-are-highlighted-once-emacs-is-idle ()
-  (todo-write-visit-tests--with-plan "/proj/"
-    (todo-write-visit-tests--edit '((:path "/proj/f" :oldText "1\n" :newText "2\n")))
-    (let ((diff-refine 'font-lock)
-          (timer-idle-list nil))
-      (todo-write-show-diff "a")
-      (with-current-buffer "*todo-write-diff*"
-        (should-not diff-refine)
-        (pcase-dolist ((cl-struct timer function args) timer-idle-list)
-          (apply function args))
-        (should (eq 'font-lock diff-refine))
-        (kill-buffer)))))
-
 (provide 'todo-write-visit-tests)
 ;;; todo-write-visit-tests.el ends here
