@@ -65,7 +65,7 @@ pub struct Recorder {
     /// The machine of the session; `None` for this one.
     machine: Option<Machine>,
     /// What was recorded of threads.
-    threads: HashMap<String, Recorded>,
+    threads: HashMap<String, RecordedThread>,
     /// The threads that the events since the last [`Recorder::finish`] belong to.
     touched: Vec<PendingUpdate>,
     /// What the pieces since the last one of a batch did.
@@ -76,7 +76,7 @@ pub struct Recorder {
 
 /// What was recorded of a thread.
 #[derive(Debug, Default)]
-struct Recorded {
+struct RecordedThread {
     /// The time of the last event, 0 before the first.
     last: Millis,
     /// The title, which the user may forget with the thread while its session goes on.
@@ -87,7 +87,7 @@ struct Recorded {
     facts: Facts,
 }
 
-impl Recorded {
+impl RecordedThread {
     /// A sentence if the list now comes from another tool.
     fn switch(&mut self, event: &Event) -> Option<&'static str> {
         let is_own = match &event.kind {
@@ -225,7 +225,7 @@ impl Recorder {
     fn update(&mut self, store: &mut Store, pending: PendingUpdate, now: Millis) -> ThreadUpdate {
         let PendingUpdate { thread: key, list, mut outcome, .. } = pending;
         let recorded = self.threads.get_mut(&key).filter(|_| pending.has_turn);
-        let changed = recorded.map(|Recorded { last, facts, .. }| {
+        let changed = recorded.map(|RecordedThread { last, facts, .. }| {
             if facts.turn.what == Turn::Runs(None) && !is_recent(*last, now) {
                 let end = End::new(Ending::SessionEnded, Some(SESSION_ENDED.to_owned()));
                 facts.tell(Fact::Turn(Reported::new(Turn::Over(end), By::Lines, *last)));

@@ -19,18 +19,18 @@ use crate::text::path::has_method;
 
 /// The files that are reviewed.
 #[derive(Default)]
-pub struct Review {
+pub struct FilesToReview {
     /// The number of the observation with the newest change of the thread.
     pub newest: u64,
     /// The number of files beyond the limit.
     pub more: usize,
     /// The files, in the order of the first change.
-    pub files: Vec<Changes>,
+    pub files: Vec<FileToReview>,
 }
 
 /// The changes of a file that are reviewed.
 #[derive(Default)]
-pub struct Changes {
+pub struct FileToReview {
     path: String,
     project: String,
     /// The numbers of their observations.
@@ -55,7 +55,7 @@ pub struct Compared {
     pub items: BTreeSet<String>,
 }
 
-impl Review {
+impl FilesToReview {
     /// The new changes of a thread in a scope, or all changes there, of at most `limit` files.
     ///
     /// # Errors
@@ -66,10 +66,10 @@ impl Review {
         scope: Scope<'_>,
         all: bool,
         limit: usize,
-    ) -> Result<Review, Error> {
-        let Some(thread) = store.get(key)? else { return Ok(Review::default()) };
+    ) -> Result<FilesToReview, Error> {
+        let Some(thread) = store.get(key)? else { return Ok(FilesToReview::default()) };
         let (marks, project) = (&thread.review, thread.project());
-        let mut files: Vec<Changes> = Vec::new();
+        let mut files: Vec<FileToReview> = Vec::new();
         // The places of the files, and of those beyond the limit.
         let mut places: HashMap<String, usize> = HashMap::new();
         for (change, is_new) in marks.shown(scope, all) {
@@ -77,7 +77,7 @@ impl Review {
             let place = *places.entry(path.clone()).or_insert(next);
             if place == files.len() && place < limit {
                 let (path, project) = (path.clone(), project.to_owned());
-                files.push(Changes { path, project, ..Changes::default() });
+                files.push(FileToReview { path, project, ..FileToReview::default() });
             }
             let Some(file) = files.get_mut(place) else { continue };
             file.numbers.insert(change.of.number);
@@ -88,7 +88,7 @@ impl Review {
         }
         let (newest, more) = (marks.newest(), places.len() - files.len());
         let Some(first) = files.iter().filter_map(|file| file.numbers.first().copied()).min() else {
-            return Ok(Review { newest, more, files });
+            return Ok(FilesToReview { newest, more, files });
         };
         for one in store.work_recorded(key, Part::Whole, first..u64::MAX)? {
             for changed in one.payload.files() {
@@ -98,14 +98,14 @@ impl Review {
                 }
             }
         }
-        Ok(Review { newest, more, files })
+        Ok(FilesToReview { newest, more, files })
     }
 }
 
-impl Changes {
+impl FileToReview {
     /// Compares the file as it is now with what it was before the changes.
     pub fn compare(self) -> Compared {
-        let Changes { path, project, until, items, changes, .. } = self;
+        let FileToReview { path, project, until, items, changes, .. } = self;
         let text = text_of(&Path::new(&project).join(&path), &path, &project);
         let text = text.as_ref().map(Option::as_deref).map_err(|reason| *reason);
         let (reason, patch) = match net(&path, &project, text, &changes) {

@@ -40,7 +40,7 @@ use crate::named::wire_names;
 use activity::{Activity, AgentActivity, Ending};
 use clock::{Clock, Times};
 pub use edit::Edit;
-use knows::{Agent, Knows, mark_told};
+use knows::{AgentsView, Knows, mark_told};
 use record::{COUNTER_LIMIT, Changes, PositionRecord, Record, RevisionRecord};
 pub use recorded::Call;
 use recorded::Recorded;
@@ -97,7 +97,7 @@ pub struct Thread {
     revisions: Revisions,
     /// The number of the next item id.
     pub(crate) next_id: u64,
-    agent: Agent,
+    agent: AgentsView,
     /// Undo searches below this number: that of the last revision, or of the one that the last undo restored.
     undo_from: u64,
     clock: Clock,
@@ -165,7 +165,7 @@ impl Thread {
     }
 
     /// How far transcripts are recorded.
-    pub(crate) fn positions(&self) -> &[PositionRecord] {
+    pub(crate) fn positions(&self) -> impl Iterator<Item = &PositionRecord> {
         self.recorded.positions()
     }
 

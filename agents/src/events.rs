@@ -3,6 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use todo_write::events::Millis;
+pub(crate) use todo_write::events::push_bounded;
 use todo_write::text::fnv1a;
 use todo_write::wire::event::{Event, EventKind, Place};
 
@@ -85,13 +86,6 @@ impl RecentNames {
         }
         true
     }
-}
-
-/// Appends to a queue of limited length; returns the element that had to make room.
-pub(crate) fn push_bounded<T>(queue: &mut VecDeque<T>, limit: usize, new: T) -> Option<T> {
-    let oldest = if queue.len() == limit { queue.pop_front() } else { None };
-    queue.push_back(new);
-    oldest
 }
 
 #[cfg(test)]

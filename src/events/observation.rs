@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::events::Millis;
 pub use crate::events::payload::{Derived, Metadata, Payload, Type};
 use crate::events::turns::{self, Turns};
+use crate::events::{Millis, push_bounded};
 use crate::fault::may_panic_here;
 use crate::list::item::Item;
 use crate::named::{self, wire_names};
@@ -224,9 +224,11 @@ impl Observations {
             self.noted.title = Some(title.to_owned());
         }
         let metadata = &observation.payload.metadata;
-        if observation.kind() == Type::ToolCall && metadata.hidden.is_some() {
-            self.noted.hidden.extend(metadata.call_id.clone().map(|id| (id, metadata.excluded.clone())));
-            self.noted.hidden.drain(..self.noted.hidden.len().saturating_sub(HIDDEN_CALLS));
+        if observation.kind() == Type::ToolCall
+            && metadata.hidden.is_some()
+            && let Some(id) = metadata.call_id.clone()
+        {
+            push_bounded(&mut self.noted.hidden, HIDDEN_CALLS, (id, metadata.excluded.clone()));
         }
         self.push_all(vec![observation]);
     }

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::events::observation::Observation;
 use crate::events::payload::{AgentsWork, FileEntry, Metadata, Type};
+use crate::events::push_bounded;
 use crate::events::turns::Turns;
 use crate::named::{sparse, wire_names};
 
@@ -371,10 +372,7 @@ impl WorkSums {
         };
         self.for_each(&owners, |work| work.replace_usage(old.as_ref(), usage));
         if !name.is_empty() {
-            if self.open.len() == OPEN_RESPONSES {
-                self.open.pop_front();
-            }
-            self.open.push_back((name, usage.clone(), owners));
+            push_bounded(&mut self.open, OPEN_RESPONSES, (name, usage.clone(), owners));
         }
     }
 

@@ -157,7 +157,7 @@ struct Head<T> {
 
 /// The newest segment of a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Newest {
+struct NewestSegment {
     segment: Segment,
     /// The length of its first line.
     head: u64,
@@ -172,7 +172,7 @@ pub(super) struct Journal {
     history_limit: usize,
     older: Vec<Segment>,
     /// None before the first change.
-    newest: Option<Newest>,
+    newest: Option<NewestSegment>,
     /// Whether something of the newest segments is damaged, so that the next one is due.
     is_damaged: bool,
     /// What is wrong with it, in sentences for the user.
@@ -334,7 +334,7 @@ impl Journal {
             }
             let length = (begun + lines.length) as u64;
             let segment = Segment { length, ..Segment::at(*number, thread) };
-            self.newest = Some(Newest { segment, head: begun as u64 });
+            self.newest = Some(NewestSegment { segment, head: begun as u64 });
             for record in &lines.records {
                 last = record.timestamp().unwrap_or(last);
                 thread.apply(record);
@@ -487,7 +487,7 @@ impl Journal {
         }
         self.older = self.segments().collect();
         let segment = Segment { length: (head.len() + lines.len()) as u64, ..*segment };
-        self.newest = Some(Newest { segment, head: head.len() as u64 });
+        self.newest = Some(NewestSegment { segment, head: head.len() as u64 });
         self.is_damaged = false;
         Ok(())
     }

@@ -47,7 +47,7 @@ impl KeptPlan {
             modified: thread.last_time(),
             summary: Summary::of(thread),
             new: thread.review.unseen().files.len(),
-            positions: thread.positions().to_vec(),
+            positions: thread.positions().cloned().collect(),
             place,
         }
     }

@@ -14,7 +14,7 @@ use super::{now, with_module};
 use crate::events::Millis;
 use crate::events::comments::{Comment, Telling};
 use crate::events::marks::{Marks, Scope, Unseen};
-use crate::review::{Compared, Review};
+use crate::review::{Compared, FilesToReview};
 
 emacs::use_symbols! {
     say_wait => "todo-write-core-say-wait"
@@ -152,8 +152,8 @@ lisp! { env =>
             of.numbers = (number, number);
         }
         let limit = limit.unwrap_or(usize::MAX);
-        let Review { newest, more, files } =
-            with_module(|module| Review::of(&mut module.store, &thread, of, all, limit))?;
+        let FilesToReview { newest, more, files } =
+            with_module(|module| FilesToReview::of(&mut module.store, &thread, of, all, limit))?;
         let (count, begun) = (files.len(), Instant::now());
         let compared = files.into_iter().enumerate().map(|(done, file)| {
             // `C-g' ends it here.

@@ -28,7 +28,7 @@ struct TokenContext {
 
 /// A stream event without its data and time.
 #[derive(Serialize)]
-struct Rest {
+struct ShownContext {
     r#type: StreamKind,
     #[serde(flatten)]
     context: Arc<Context>,
@@ -57,7 +57,7 @@ lisp! { env =>
         step_description: Option<Name>,
         trace_id: Option<Name>,
         session_id: Option<Name>,
-    ) -> (Millis, bool, Sparse<Rest>) {
+    ) -> (Millis, bool, Sparse<ShownContext>) {
         let data = match &data.0 {
             Raw::Text(text) => text,
             other if kind == StreamKind::Token => {
@@ -79,7 +79,7 @@ lisp! { env =>
         let time = now();
         let (context, recorded) =
             with_module(|module| module.open(&thread).change(|thread| thread.stream(event, time)));
-        (time, recorded, Sparse(Rest { r#type: kind, context }))
+        (time, recorded, Sparse(ShownContext { r#type: kind, context }))
     }
 
     /// Add the token DATA to THREAD, with all else as in its last stream event.

@@ -204,7 +204,8 @@ lisp! { env =>
     /// See `todo-write-turns'.
     fn turns(thread: Key) -> Vec<ShownTurn> {
         let has_forgotten = with_thread(env, &thread, |thread| thread.has_forgotten(Some(0), Part::Whole))?;
-        let recorded = if has_forgotten { Some(with_module(|module| module.store.recorded_sums(&thread, None))?) } else { None };
+        let recorded = || with_module(|module| module.store.recorded_sums(&thread, None));
+        let recorded = if has_forgotten { Some(recorded()?) } else { None };
         with_thread(env, &thread, |thread| {
             let has_tokens = thread.work.has_tokens(Part::Whole);
             let sums_of = |turn| {

@@ -32,7 +32,7 @@ pub enum Knows {
 /// What the agent knows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Agent {
+pub struct AgentsView {
     /// The list that it knows.
     #[serde(skip_serializing_if = "is_default")]
     pub knows: Knows,
@@ -44,7 +44,7 @@ pub struct Agent {
     pub reminded: BTreeSet<String>,
 }
 
-impl Agent {
+impl AgentsView {
     /// The list that it knows, if `current` is the current one.
     pub(super) fn base<'l>(&'l self, current: &'l List) -> &'l List {
         match &self.knows {

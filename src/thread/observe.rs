@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{Moment, Thread};
-use crate::events::Millis;
 use crate::events::observation::{Derived, Details, Filter, Metadata, Observation, Payload, Phase, Type};
 use crate::events::payload::{PlanUpdate, StatusChange};
 use crate::events::policy::{Hidden, Policy};
+use crate::events::{Millis, push_bounded};
 use crate::list::change::{Change, ChangeKind};
 use crate::list::item::{Item, List, Status};
 use crate::thread::record::Record;
@@ -80,8 +80,7 @@ impl Thread {
         self.comments.note(&observation);
         if let (Type::ToolCall, Some(items), Some(call)) = (kind, &metadata.items, &metadata.call_id) {
             let moment = Moment { items: items.clone(), number: observation.number };
-            self.moments.push_back((call.clone(), moment));
-            self.moments.drain(..self.moments.len().saturating_sub(MOST_MOMENTS));
+            push_bounded(&mut self.moments, MOST_MOMENTS, (call.clone(), moment));
         }
         self.observations.push(observation);
     }

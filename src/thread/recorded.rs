@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::record::{CallRecord, PositionRecord, Record};
 use super::{Outcome, Thread};
-use crate::events::Millis;
+use crate::events::{Millis, push_bounded};
 use crate::list::item::List;
 use crate::text::excerpt;
 
@@ -48,8 +48,8 @@ pub struct Answer {
 #[serde(default, rename_all = "camelCase")]
 pub struct Recorded {
     /// How far transcripts are recorded, the newest position last.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    positions: Vec<PositionRecord>,
+    #[serde(skip_serializing_if = "VecDeque::is_empty")]
+    positions: VecDeque<PositionRecord>,
     /// The ids of the newest calls in the transcript, oldest first.
     #[serde(skip_serializing_if = "VecDeque::is_empty")]
     calls: VecDeque<String>,
@@ -63,18 +63,12 @@ pub struct Recorded {
 impl Recorded {
     pub(super) fn note_position(&mut self, position: &PositionRecord) {
         self.positions.retain(|known| !known.is_of_file(position));
-        if self.positions.len() == MANY_POSITIONS {
-            self.positions.remove(0);
-        }
-        self.positions.push(PositionRecord { records: 0, ..position.clone() });
+        push_bounded(&mut self.positions, MANY_POSITIONS, PositionRecord { records: 0, ..position.clone() });
     }
 
     pub(super) fn note_call(&mut self, call: &CallRecord) {
         if !call.id.is_empty() && !self.calls.contains(&call.id) {
-            if self.calls.len() == MANY_CALLS {
-                self.calls.pop_front();
-            }
-            self.calls.push_back(call.id.clone());
+            push_bounded(&mut self.calls, MANY_CALLS, call.id.clone());
         }
         self.last_call = self.last_call.max(call.agent_time.unwrap_or(call.timestamp));
         if call.answer.is_some() {
@@ -82,8 +76,8 @@ impl Recorded {
         }
     }
 
-    pub(super) fn positions(&self) -> &[PositionRecord] {
-        &self.positions
+    pub(super) fn positions(&self) -> impl Iterator<Item = &PositionRecord> {
+        self.positions.iter()
     }
 }
 

@@ -237,7 +237,7 @@ impl Connection {
         let (sender, replies) = channel();
         let read = move || {
             while let Ok(Some(Line::Whole(line))) = lines.next_line() {
-                let Ok(reply) = serde_json::from_slice(&line) else { return };
+                let Ok(reply) = serde_json::from_slice(line) else { return };
                 if sender.send(reply).is_err() {
                     return;
                 }
