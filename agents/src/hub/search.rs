@@ -39,7 +39,7 @@ struct Listed {
     /// The files that are left, the newest last.
     files: Vec<(SystemTime, PathBuf)>,
     found: Vec<PathBuf>,
-    /// Whether a new file has no complete line yet.
+    /// Whether there may be more soon without a notice: a new file has no complete line yet.
     is_unsure: bool,
 }
 
@@ -111,12 +111,19 @@ impl Search {
 
     /// Lists the files of the home.
     fn list(&mut self, around: &mut Around) -> Listed {
-        let (folders, mut watched) = self.home.folders();
+        // Watched before they are listed, so that later changes are noticed; also in a folder that was made meanwhile.
+        let mut found = self.home.folders();
+        let (folders, mut watched) = loop {
+            found.1.iter().for_each(|folder| around.watches.add(folder));
+            let before = std::mem::replace(&mut found, self.home.folders());
+            if before == found {
+                break before;
+            }
+        };
         let live: Vec<PathBuf> =
             around.live.iter().filter_map(|process| around.transcript(process)).collect();
         let parents = live.iter().filter_map(|path| path.parent());
         watched.extend(parents.filter(|path| path.is_dir()).map(Path::to_owned));
-        // Watched before they are listed, so that later changes are noticed.
         watched.iter().for_each(|folder| around.watches.add(folder));
         self.watched = watched;
         let since = SystemTime::now().checked_sub(around.settings.quiet.unwrap_or(LIVE));
@@ -133,7 +140,8 @@ impl Search {
         files.extend(rest.into_iter().filter_map(|path| Some((file::modified(&path)?, path))));
         files.sort_unstable();
         files.dedup();
-        Listed { files, found: Vec::new(), is_unsure: false }
+        // A home that the agent has yet to make cannot be watched.
+        Listed { files, found: Vec::new(), is_unsure: !self.home.folder.is_dir() }
     }
 
     /// Whether a file is of a main agent, as its first lines tell.
