@@ -210,7 +210,7 @@ see `todo-write-disconnect'."
   "Follow all live sessions while ON is non-nil and this Emacs has the socket.
 Those that the user asked for are followed on."
   (funcall (if on #'add-hook #'remove-hook)
-           'todo-write-hub-call-functions #'todo-write-follow--on-door)
+           'todo-write-hub-functions #'todo-write-follow--on-door)
   (if on
       (todo-write-follow-connect)
     (todo-write-events-apply-each #'todo-write-follow--remove (todo-write-follow--unasked)))
@@ -222,11 +222,11 @@ Those that the user asked for are followed on."
   "Return non-nil if this Emacs follows the live sessions of this machine.
 Another Emacs does if that has the socket."
   (and (bound-and-true-p todo-write-agents-mode)
-       (not (memq (plist-get (todo-write-socket-door) :state) '(nil client)))))
+       (not (memq (car (ensure-list (todo-write-socket-door))) '(nil client)))))
 
 (defun todo-write-follow--on-door (message)
   "Begin or end following if MESSAGE says who has the socket of this machine."
-  (when (and (eq 'state (plist-get message :type)) (null (plist-get message :machine)))
+  (when (and (eq 'door (car message)) (eq 'state (car-safe (cadr message))))
     (unless (todo-write-follow--leads-p)
       ;; The other Emacs follows them on.
       (todo-write-events-apply-each (lambda (session) (todo-write-follow--remove session t))

@@ -25,10 +25,6 @@
   "Abnormal hook, called with each message of the program, a list.
 See `todo-write-dyn--feed'.")
 
-(defvar todo-write-hub-call-functions nil
-  "Abnormal hook, called with each message of a socket, a plist.
-See `todo-write-dyn--feed'.")
-
 (defvar todo-write-hub-begin-hook nil
   "Hook, run when a program has begun; an earlier one has ended.")
 
@@ -200,9 +196,7 @@ here again: then the outermost call goes on."
           (when (eq 'refused (car news))
             (process-put todo-write-hub-process 'refused (cadr news))
             (delete-process todo-write-hub-process))
-          (run-hook-wrapped (if (keywordp (car news)) 'todo-write-hub-call-functions
-                              'todo-write-hub-functions)
-                            #'todo-write-hub--call-with news))))))
+          (run-hook-wrapped 'todo-write-hub-functions #'todo-write-hub--call-with news))))))
 
 (defun todo-write-hub--call-with (function news)
   "Call FUNCTION with NEWS; return nil, so that the others are called, too."

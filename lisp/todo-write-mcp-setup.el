@@ -214,7 +214,7 @@ machine, show the agents there."
 M-x todo-write-agents-mode"))
    ((eq (todo-write-socket-state) 'client)
     (list 'note (format "Another Emacs, process %s, serves and follows agents; \
-this one takes over when that ends" (or (plist-get (todo-write-socket-door) :process) "unknown"))
+this one takes over when that ends" (or (cadr (todo-write-socket-door)) "unknown"))
           "Quit the other Emacs, or switch its todo-write-agents-mode off"))
    (todo-write-socket-outdated-programs
     (list 'problem (concat "An agent's todo-write-mcp "

@@ -181,19 +181,20 @@ Those that are not in memory have nothing new: their journals are not read."
   "Watch for edits if ON is non-nil, else stop."
   (let ((change (if on #'add-hook #'remove-hook)))
     (funcall change 'todo-write-events-functions #'todo-write-note--on-event)
-    (funcall change 'todo-write-hub-call-functions #'todo-write-note--on-message)))
+    (funcall change 'todo-write-hub-functions #'todo-write-note--on-message)))
 
 (defun todo-write-note--on-message (message)
   "Say for which sessions there is news if MESSAGE says that a socket is open."
-  (when (and (eq 'state (plist-get message :type)) (eq 'open (plist-get message :state)))
-    (todo-write-note-tell-machine (plist-get message :machine))))
+  (pcase message
+    (`(door (state "open")) (todo-write-note-tell-machine nil))
+    (`(door-there ,machine (state "open")) (todo-write-note-tell-machine machine))))
 
 ;;; The hook
 
 (defun todo-write-note--receive (program message)
   "Answer MESSAGE of PROGRAM, a hook, with the text for its agent.
 See `todo-write-socket--roles'."
-  (when (eq 'call (plist-get message :type))
+  (when (equal "call" (plist-get message :type))
     (let* ((thread (todo-write-socket-thread program message))
            (input (json-parse-string (or (plist-get message :arguments) "{}")
                                      :null-object nil :false-object nil)))

@@ -41,7 +41,7 @@ the decoded question if the hook cannot detect an answer in the terminal."
   "Handle MESSAGE of PROGRAM, a hook.
 See `todo-write-socket--roles'."
   (pcase (plist-get message :type)
-    ('call
+    ("call"
      (let* ((question (or (plist-get message :arguments) "null"))
             (project (todo-write-socket-project program))
             (here (and (null (todo-write-socket-program-remote program)) (expand-file-name project)))
@@ -56,10 +56,10 @@ See `todo-write-socket--roles'."
                             (lambda ()
                               (todo-write-core-call todo-write-dyn--request-detail question here)))))
          (todo-write-permission--ask program message request))))
-    ((or 'closed 'bye 'cancel)
+    ((or "closed" "bye" "cancel")
      (dolist (call todo-write-permission--calls)
        (when (and (eq program (todo-write-permission--call-program call))
-                  (or (not (eq 'cancel (plist-get message :type)))
+                  (or (not (equal "cancel" (plist-get message :type)))
                       (eql (plist-get message :call)
                            (plist-get (todo-write-permission--call-message call) :call))))
          (todo-write-permission--forget call)

@@ -51,8 +51,8 @@ off and on."
 (defvar todo-write-socket--roles nil
   "Alist of the roles of programs, strings, and functions.
 A function is called with a program of that role and a message, a plist
-as from `todo-write-dyn--feed'.  Its `:type' is `hello' when the
-connection begins, and `closed' when it has ended.  Each `call' must
+as in doc/protocol.md.  Its `:type' is \"hello\" when the connection
+begins, and \"closed\" when it has ended.  Each `call' must
 be answered, at once or later, by `todo-write-socket-answer'.")
 
 (defun todo-write-socket-define-role (role function)
@@ -97,7 +97,7 @@ A message says which, or why the socket cannot be opened safely."
                                           (seq-remove #'file-remote-p
                                                       todo-write-socket-codex-folders)))))))
   (setq todo-write-socket-wanted t)
-  (add-hook 'todo-write-hub-call-functions #'todo-write-socket--receive)
+  (add-hook 'todo-write-hub-functions #'todo-write-socket--receive)
   (add-hook 'todo-write-hub-begin-hook #'todo-write-socket--open-again))
 
 (defun todo-write-socket-welcome ()
@@ -115,15 +115,16 @@ A message says which, or why the socket cannot be opened safely."
   "Close the socket and all connections."
   (setq todo-write-socket-wanted nil)
   (remove-hook 'todo-write-hub-begin-hook #'todo-write-socket--open-again)
-  (remove-hook 'todo-write-hub-call-functions #'todo-write-socket--receive)
+  (remove-hook 'todo-write-hub-functions #'todo-write-socket--receive)
   (when (todo-write-hub-live-p)
     (todo-write-hub-tell nil '(door nil)))
   (mapc #'todo-write-socket--close todo-write-socket-programs))
 
 (defun todo-write-socket-state ()
   "Return `open' if programs reach this Emacs, `client' if another, or nil."
-  (let ((state (plist-get (todo-write-socket-door) :state)))
-    (and (memq state '(open client)) state)))
+  (pcase (todo-write-socket-door)
+    ("open" 'open)
+    (`(client . ,_) 'client)))
 
 (defun todo-write-socket-reached-p (machine)
   "Return non-nil if programs on MACHINE, a name, reach this Emacs.
@@ -141,40 +142,44 @@ MACHINE is nil for this one."
 
 ;;; Messages
 
-(defun todo-write-socket--receive (message)
-  "Handle MESSAGE, a plist as from `todo-write-dyn--feed'."
-  (let ((id (plist-get message :connection))
-        (machine (plist-get message :machine)))
-    (pcase (plist-get message :type)
-      ;; A message of a machine may wait while its connection is lost.
-      ((guard (not (or (null machine) (todo-write-socket-reached-p machine)))))
-      ('hello (push (todo-write-socket--make-program :id id :remote machine :hello message)
-                    todo-write-socket-programs)
-              (todo-write-socket--pass (car todo-write-socket-programs) message))
-      ('state (todo-write-socket--show-state message))
-      ('outdated
-       (let ((reason (concat (and machine (format "on %s " machine))
-                             "is not of the same version as todo-write")))
-         (cl-pushnew reason todo-write-socket-outdated-programs :test #'equal)
-         (todo-write-socket--show-once
-          "An agent's todo-write-mcp %s; run M-x todo-write-setup again" reason)))
-      (type
-       (when-let* ((program
-                    (seq-find (lambda (program)
-                                (and (eql id (todo-write-socket-program-id program))
-                                     (equal machine (todo-write-socket-program-remote program))
-                                     (todo-write-socket-live-p program)))
-                              todo-write-socket-programs)))
-         (if (eq type 'closed)
-             (todo-write-socket--close program)
-           (todo-write-socket--pass program message)))))))
+(defun todo-write-socket--receive (news)
+  "Handle NEWS as from `todo-write-dyn--feed' if it is of a socket."
+  (pcase news
+    (`(door ,event) (todo-write-socket--take nil event))
+    ;; It may wait while the connection of its machine is lost.
+    ((and `(door-there ,machine ,event) (guard (todo-write-socket-reached-p machine)))
+     (todo-write-socket--take machine event))))
+
+(defun todo-write-socket--take (machine event)
+  "Handle EVENT at the socket of MACHINE, a name, or nil for this one."
+  (pcase event
+    ((and `(message ,id ,message) (guard (equal "hello" (plist-get message :type))))
+     (push (todo-write-socket--make-program :id id :remote machine :hello message)
+           todo-write-socket-programs)
+     (todo-write-socket--pass (car todo-write-socket-programs) message))
+    (`(state ,state) (todo-write-socket--show-state machine state))
+    ("outdated"
+     (let ((reason (concat (and machine (format "on %s " machine))
+                           "is not of the same version as todo-write")))
+       (cl-pushnew reason todo-write-socket-outdated-programs :test #'equal)
+       (todo-write-socket--show-once
+        "An agent's todo-write-mcp %s; run M-x todo-write-setup again" reason)))
+    (`(,_ ,id . ,said)
+     (when-let* ((program
+                  (seq-find (lambda (program)
+                              (and (eql id (todo-write-socket-program-id program))
+                                   (equal machine (todo-write-socket-program-remote program))
+                                   (todo-write-socket-live-p program)))
+                            todo-write-socket-programs)))
+       (if said (todo-write-socket--pass program (car said))
+         (todo-write-socket--close program))))))
 
 (defun todo-write-socket--close (program)
   "Note that the connection of PROGRAM has closed, and tell its roles.
 It is forgotten unless it serves sessions."
   (when (todo-write-socket-live-p program)
     (setf (todo-write-socket-program-ended program) (float-time))
-    (todo-write-socket--pass program '(:type closed))
+    (todo-write-socket--pass program '(:type "closed"))
     (unless (todo-write-socket-program-sessions program)
       (setq todo-write-socket-programs (delq program todo-write-socket-programs)))))
 
@@ -192,7 +197,7 @@ It is forgotten unless it serves sessions."
         (funcall (cdr (assoc role todo-write-socket--roles)) program message)
       ;; A wait for a file may be quit; nothing more is read before a call is answered.
       ((error quit)
-       (if (eq (plist-get message :type) 'call)
+       (if (equal (plist-get message :type) "call")
            (todo-write-socket-answer program message nil (error-message-string err))
          (display-warning 'todo-write (error-message-string err)))))))
 
@@ -311,22 +316,22 @@ the hub gave the machine's prefix; no file is looked up."
       (push text todo-write-socket--shown)
       (message "%s" text))))
 
-(defun todo-write-socket--show-state (message)
-  "Show the user the new state of the socket in MESSAGE."
-  (pcase-let (((map :machine :state :process :text) message))
-    (pcase state
-      ('open (when (or machine todo-write-socket--shown)
-               (message "Agents%s write their plans in this Emacs now"
-                        (if machine (concat " on " machine) ""))))
-      ((and 'client (guard machine))
-       (todo-write-socket--show-once
-        "Agents on %s write their plans in another Emacs; their sessions are followed" machine))
-      ('client
-       (todo-write-socket--show-once
-        "The Emacs with process %s shows the plans of agents; this one takes over when that ends"
-        process))
-      ('failed (display-warning 'todo-write (concat machine (and machine ": ")
-                                                    (todo-write-text-line text 400)))))))
+(defun todo-write-socket--show-state (machine state)
+  "Show the user the new STATE of the socket of MACHINE, as from the module."
+  (pcase state
+    ("open" (when (or machine todo-write-socket--shown)
+              (message "Agents%s write their plans in this Emacs now"
+                       (if machine (concat " on " machine) ""))))
+    ((and `(client . ,_) (guard machine))
+     (todo-write-socket--show-once
+      "Agents on %s write their plans in another Emacs; their sessions are followed" machine))
+    (`(client ,process)
+     (todo-write-socket--show-once
+      "The Emacs with process %s shows the plans of agents; this one takes over when that ends"
+      process))
+    (`(failed ,text)
+     (display-warning 'todo-write (concat machine (and machine ": ")
+                                          (todo-write-text-line text 400))))))
 
 (provide 'todo-write-socket)
 ;;; todo-write-socket.el ends here

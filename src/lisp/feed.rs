@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use emacs::{Env, Result};
 
-use super::door::ShownEvent;
 use super::function::{Object, lisp};
 use super::news::{News, Update, UpdateOutcome};
 use super::read::Key;
-use super::ser::{self, Sparse};
+use super::ser;
 use super::sessions::FollowedSession;
 use super::shown::ShownSummary;
 use super::{Module, guarded, now, with_module};
@@ -190,8 +189,8 @@ lisp! { env =>
 
     /// Read and apply what the program sent, for at most 8 ms; return the news.  It rings again for the rest.
     ///
-    /// The value is a list, oldest first.  What happened at a socket is a plist, see below.  Else, one of the news
-    /// is a message of doc/protocol.md, a list of its name and its fields, or one of these:
+    /// The value is a list, oldest first.  One of the news is a message of doc/protocol.md, a list of its name and its
+    /// fields, or one of these:
     /// - (read :session :thread :skipped :updates :warnings): the transcript of that session was read up to its
     ///   end.  `:thread' is the key of its thread or nil; `:skipped' the number of bytes skipped because a line or a
     ///   file was too long; `:updates' a list of plists `:thread :outcome', one for each thread with new events,
@@ -202,18 +201,8 @@ lisp! { env =>
     /// - (refused REASON): the program cannot be used, for that reason, a sentence; nothing more is read of it.
     /// A root "" is broken if a message was lost.
     ///
-    /// `:type' is one of
-    /// - `hello', `call', `cancel', `activity' and `bye': the program of `:connection', a number, said that.
-    ///   The other keys are the fields of doc/protocol.md.  `:arguments' is JSON text, `:roles' a list of
-    ///   strings, everything else a string, a number or t.  In place of `:pidDomain', `:elsewhere' is t if the
-    ///   process id is that of another container.
-    /// - `closed': that connection has closed.
-    /// - `outdated': a program is of another version, and must be set up again.
-    /// - `state': it changed by itself; `:state', `:process' and `:text' are as for `todo-write-dyn--door-state'.
-    ///
-    /// `:machine' is the name of the machine where it happened, absent for this one; connections are numbered on
-    /// each machine.  Each call must be answered by a command `answer', unless it is cancelled or its
-    /// connection closes.
+    /// In what a program said, `:arguments' is JSON text and `:roles' a list of strings.  Each call must be answered by a
+    /// command `answer', unless it is cancelled or its connection closes.
     fn feed() -> Object<'_> {
         let slice = Slice::of(FEED);
         let mut news = Vec::new();
@@ -302,8 +291,12 @@ impl Module {
     fn take(&mut self, message: Message, fed: &mut Fed) {
         match message {
             Message::Events(id, piece) => self.apply(id, piece, fed),
-            Message::Door(event) => self.pass_on(None, event, fed),
-            Message::DoorThere(machine, event) => self.pass_on(Some(machine), event, fed),
+            // Its agent has an error already, and its program goes on after any answer.
+            Message::Door(DoorEvent::Message(id, Said::Call(call)))
+                if call.until.is_some_and(|time| time < now()) =>
+            {
+                self.tell(&Command::Answer(id, Answer { call: call.call, ..Answer::default() }));
+            }
             Message::Processes { ref home, ref machine, ref live, ref killed } => {
                 let killed = killed.iter().map(|(session, pid)| (machine.clone(), session.clone(), *pid));
                 self.followed.killed.insert(home.clone(), killed.collect());
@@ -312,25 +305,13 @@ impl Module {
                 fed.changed.extend(self.hear(&message));
             }
             message => {
+                if let Message::Door(DoorEvent::State(state)) = &message {
+                    self.followed.door = Some(state.clone());
+                }
                 fed.changed.extend(self.hear(&message));
                 fed.news.push(News::Message(message));
             }
         }
-    }
-
-    /// Passes on what happened at a socket, unless it is a call whose agent has an error already: its program goes
-    /// on after any answer.
-    fn pass_on(&mut self, machine: Option<String>, event: DoorEvent, fed: &mut Fed) {
-        match &event {
-            DoorEvent::Message(id, Said::Call(call)) if call.until.is_some_and(|until| until < now()) => {
-                let answer = Answer { call: call.call, ..Answer::default() };
-                self.tell(&at(machine, Command::Answer(*id, answer)));
-                return;
-            }
-            DoorEvent::State(state) if machine.is_none() => self.followed.door = Some(state.clone()),
-            _ => {}
-        }
-        fed.news.push(News::Door(Sparse(ShownEvent::of(machine, event))));
     }
 
     /// Stops following a session whose news are lost by a defect, if they are one's; returns what is told of it.

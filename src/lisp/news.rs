@@ -2,8 +2,6 @@
 
 use serde::{Serialize, Serializer};
 
-use super::door::ShownEvent;
-use super::ser::Sparse;
 use super::shown::{self, ShownSummary};
 use crate::journal::store::Changed;
 use crate::thread::Outcome;
@@ -24,8 +22,6 @@ pub(super) enum News {
     Processes(Vec<Process>),
     Changed(Vec<Changed>),
     Refused(String),
-    #[serde(untagged)]
-    Door(Sparse<ShownEvent>),
     #[serde(untagged)]
     Message(Message),
 }

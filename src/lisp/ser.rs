@@ -5,6 +5,7 @@
 //! - A sequence is a list. A tuple, and so an array, is `(A B . C)`.
 //! - A name of an enum is a string. A variant with fields is a list of its name, a symbol, and the fields; those
 //!   with names are a plist.
+//! - JSON as it came is its text.
 //! - A map, and all in it, is JSON as Emacs' own parser returns it: false is `:false`, null is `:null`, and a
 //!   sequence is a vector.
 //!
@@ -49,6 +50,9 @@ pub(super) struct Symbol<T>(pub(super) T);
 /// A sequence that is a vector.
 #[derive(Derive)]
 pub(super) struct Vector<T>(pub(super) T);
+
+/// The name by which serde_json passes JSON on as it came.
+const RAW: &str = "$serde_json::private::RawValue";
 
 /// An error of Emacs, or one of serde.
 #[derive(Debug)]
@@ -240,11 +244,12 @@ impl<'e> ser::Serializer for ToLisp<'e> {
         // Only a struct with flattened fields does not tell how many there are.
         let style = if length.is_some() { Style::Json } else { self.style };
         let serializer = ToLisp { style, mark: Mark::None, ..self };
-        Ok(Fields { serializer, values: Vec::with_capacity(2 * length.unwrap_or(8)) })
+        Ok(Fields { serializer, is_raw: false, values: Vec::with_capacity(2 * length.unwrap_or(8)) })
     }
 
-    fn serialize_struct(self, _: &'static str, length: usize) -> std::result::Result<Fields<'e>, Failed> {
-        Ok(Fields { serializer: self.of_parts(), values: Vec::with_capacity(2 * length) })
+    fn serialize_struct(self, name: &'static str, length: usize) -> std::result::Result<Fields<'e>, Failed> {
+        let is_raw = name == RAW;
+        Ok(Fields { serializer: self.of_parts(), is_raw, values: Vec::with_capacity(2 * length) })
     }
 
     fn serialize_struct_variant(
@@ -319,6 +324,8 @@ impl<'e> ser::SerializeTuple for Elements<'e> {
 /// The keys and values of a plist.
 struct Fields<'e> {
     serializer: ToLisp<'e>,
+    /// Whether the only field is the text of JSON.
+    is_raw: bool,
     values: Vec<Value<'e>>,
 }
 
@@ -334,7 +341,10 @@ impl<'e> Fields<'e> {
         Ok(())
     }
 
-    fn finish(self) -> Lisp<'e> {
+    fn finish(mut self) -> Lisp<'e> {
+        if self.is_raw {
+            return Ok(self.values.pop().unwrap_or_else(|| self.serializer.nil()));
+        }
         Ok(self.serializer.env.call(list, &self.values)?)
     }
 }

@@ -83,6 +83,9 @@ pub struct Hello {
     pub process: Option<u32>,
     /// The namespace of that id, as `/proc/self/ns/pid` names it.
     pub pid_domain: Option<String>,
+    /// Whether that is another one than that of the door, which finds that out.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub elsewhere: bool,
     /// The start of the program in milliseconds since the epoch.
     pub started: Option<u64>,
     /// The time of this message by the program's clock.

@@ -938,7 +938,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
                                 (progn (unload-feature 'todo-write-agents t)
                                        todo-write-socket-wanted)
                                 (memq 'todo-write-follow--on-door
-                                      todo-write-hub-call-functions)))))))
+                                      todo-write-hub-functions)))))))
 
 ;;; One leader, and a program that dies
 

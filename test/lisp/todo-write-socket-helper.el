@@ -23,7 +23,7 @@
   "Open the socket; return `open', or the words why that is impossible."
   (todo-write-socket-open)
   (let ((door (todo-write-test-wait #'todo-write-socket-door)))
-    (if (eq 'failed (plist-get door :state)) (plist-get door :text) (plist-get door :state))))
+    (if (eq 'failed (car-safe door)) (cadr door) (todo-write-socket-state))))
 
 (defmacro todo-write-with-socket (&rest body)
   "Evaluate BODY with an empty store while `todo-write-agents-mode' is on."

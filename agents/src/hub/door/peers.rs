@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 use super::place::Held;
 use crate::threads::lock;
 use todo_write::events::millis_of;
+use todo_write::pid;
 pub use todo_write::wire::program::{ConnectionId, DoorEvent as Event, DoorState as State};
 use todo_write::wire::socket::{Answer, Call, Hello, Message, PROTOCOL, Refused, Reply, Role, Welcome};
 
@@ -204,6 +205,7 @@ impl Peers {
         }
         let now = millis_of(SystemTime::now()).unwrap_or_default();
         let skew = hello.now.map_or(0, |time| now.cast_signed().saturating_sub(time.cast_signed()));
+        hello.elsewhere = hello.pid_domain.take().as_deref().is_some_and(pid::is_elsewhere);
         hello.lost = hello.lost.map(|time| time.saturating_add_signed(skew));
         if let Some(peer) = self.lock().all.get_mut(&id) {
             peer.about = Some((hello.roles.clone(), skew));
