@@ -90,8 +90,6 @@ pub struct Hello {
     pub started: Option<u64>,
     /// The time of this message by the program's clock.
     pub now: Option<u64>,
-    /// The time of the first call that did not reach Emacs since the last connection.
-    pub lost: Option<u64>,
 }
 
 /// A call, which gets one answer.

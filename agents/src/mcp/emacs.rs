@@ -90,12 +90,10 @@ impl Emacs {
         Emacs { door, hello, activity: None, connection: None, calls: 0 }
     }
 
-    /// Passes CALL to Emacs and returns the answer, or an error at END. The next connection begins with the
-    /// time of the first call that was lost.
+    /// Passes CALL to Emacs and returns the answer, or an error at END.
     pub fn ask(&mut self, mut call: Call, end: Instant) -> Answer {
-        let begun = SystemTime::now();
         // Emacs drops a call after this time, because the agent already has an error.
-        call.until = millis_of(begun + end.saturating_duration_since(Instant::now()));
+        call.until = millis_of(SystemTime::now() + end.saturating_duration_since(Instant::now()));
         // Emacs gives the same answer if the connection breaks, and the call is sent again.
         call.sent = random();
         let Some(line) = self.line_of(call) else {
@@ -109,10 +107,7 @@ impl Emacs {
                 answered => answered,
             }
         };
-        exchange().unwrap_or_else(|failure| {
-            self.hello.lost = self.hello.lost.or(millis_of(begun));
-            failure.answer()
-        })
+        exchange().unwrap_or_else(Failure::answer)
     }
 
     /// Passes CALL to Emacs, which must be reached within REACH. Returns the answer if it is not an error and
@@ -141,7 +136,6 @@ impl Emacs {
         if let Some(activity) = &self.activity {
             connection.tell(&Message::Activity(activity.clone()), end)?;
         }
-        self.hello.lost = None;
         self.connection = Some(connection);
         Ok(true)
     }
@@ -154,7 +148,7 @@ impl Emacs {
         self.connection.take_if(|connection| connection.tell(&message, end).is_err());
     }
 
-    /// Reconnects if the connection broke or a call was lost.
+    /// Reconnects if the connection broke.
     pub fn keep_up(&mut self) {
         if self.calls > 0 {
             // The next call says that there is none.
@@ -487,20 +481,18 @@ mod tests {
     }
 
     #[test]
-    fn the_next_connection_hears_of_a_lost_call_and_of_what_the_agent_does() {
-        let (door, listener) = listener("lost");
+    fn the_next_connection_hears_of_what_the_agent_does() {
+        let (door, listener) = listener("next");
         let mut emacs = Emacs::new(Some(door), Role::Tool);
         let broken = Barrier::new(2);
         thread::scope(|scope| {
             scope.spawn(|| {
-                let (mut program, hello) = Program::welcome(&listener);
-                assert_eq!(hello["lost"], Value::Null);
+                let mut program = Program::welcome(&listener).0;
                 let call = program.sent();
                 program.answer(&call);
                 broken.wait();
                 drop(program);
-                let (mut program, hello) = Program::welcome(&listener);
-                assert!(hello["lost"].is_u64(), "{hello}");
+                let mut program = Program::welcome(&listener).0;
                 assert_eq!(program.sent()["activity"], "serving");
                 let call = program.sent();
                 program.answer(&call);

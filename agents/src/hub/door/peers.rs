@@ -206,7 +206,6 @@ impl Peers {
         let now = millis_of(SystemTime::now()).unwrap_or_default();
         let skew = hello.now.map_or(0, |time| now.cast_signed().saturating_sub(time.cast_signed()));
         hello.elsewhere = hello.pid_domain.take().as_deref().is_some_and(pid::is_elsewhere);
-        hello.lost = hello.lost.map(|time| time.saturating_add_signed(skew));
         if let Some(peer) = self.lock().all.get_mut(&id) {
             peer.about = Some((hello.roles.clone(), skew));
             let welcome = self.settings.welcome.clone();
