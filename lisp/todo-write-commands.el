@@ -37,12 +37,14 @@ A COMMAND that is only for buffers of some modes is a list (COMMAND MODE...).")
 
 (defconst todo-write-commands--functions
   '((todo-write-agent . todo-write-agent-watch)
+    (todo-write-get . todo-write-get-file)
+    (todo-write-get . todo-write-get-remedy)
     (todo-write-list . todo-write-read-thread)
     (todo-write-list . todo-write-list-to-forget)
     (todo-write-note . todo-write-note-result))
   "The files of other functions that are called from below, (FILE . FUNCTION).
-They read what a command is about, add the user's messages to a result, and
-Emacs calls them when a hook gets a function.")
+They get a missing module, read what a command is about, add the user's
+messages to a result, and Emacs calls them when a hook gets a function.")
 
 ;; They are about the plan there, and have keys or are in the menus.
 (dolist (command '( todo-write-copy todo-write-history todo-write-log todo-write-menu

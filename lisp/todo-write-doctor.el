@@ -52,7 +52,7 @@
          (version (and file (todo-write-module-file-version file)))
          (loaded (and (featurep 'todo-write-dyn)
                       (or todo-write-module--loaded-version "unknown")))
-         (remedy (concat (todo-write-module-remedy "todo-write-dyn") ".")))
+         (remedy (concat (todo-write-get-remedy "todo-write-dyn") ".")))
     (append
      (cond
       ((not file) `((problem "The module is missing." ,remedy)))

@@ -104,7 +104,7 @@ machine, show the agents there."
   (interactive "P")
   (todo-write-module-renew again)
   (when (and again (not (file-remote-p default-directory)))
-    (todo-write-module-get "todo-write-mcp" "The program todo-write-mcp is to be replaced."))
+    (todo-write-get-file "todo-write-mcp" "The program todo-write-mcp is to be replaced."))
   (let* ((remote (file-remote-p default-directory))
          (file (if remote (expand-file-name (concat remote "~/.todo-write/bin/todo-write-mcp"))
                  (todo-write-module-program)))

@@ -12,6 +12,7 @@
 
 (require 'ert)
 (require 'todo-write)
+(require 'todo-write-get)
 (require 'todo-write-copy-helper)
 (require 'todo-write-tls-helper)
 
@@ -34,8 +35,8 @@ The server uses TLS, and this Emacs trusts it."
 
 (defun todo-write-download-tests--name (name)
   "Return the name of the release's file of NAME for this machine."
-  (format "%s-%s%s" name (todo-write-module--machine)
-          (or (nth 2 (assoc name todo-write-module--products)) "")))
+  (format "%s-%s%s" name (todo-write-get--machine)
+          (or (nth 2 (assoc name todo-write-get--products)) "")))
 
 (defun todo-write-download-tests--list (folder port sums)
   "Write the list of a release's files into FOLDER, served from PORT.
@@ -80,8 +81,8 @@ The server gives ANSWER; nil stands for no server."
     (let ((bytes (todo-write-download-tests--file name)))
       (todo-write-download-tests--with name bytes (todo-write-download-tests--answer bytes)
         (let ((todo-write-module-source 'download))
-          (todo-write-module-get name "It is missing."))
-        (let ((file (todo-write-module--installed name)))
+          (todo-write-get-file name "It is missing."))
+        (let ((file (todo-write-get--installed name)))
           (should (equal (directory-files todo-write-module-directory nil "[^.]")
                          (list (file-name-nondirectory file))))
           (should (file-executable-p file))
@@ -101,7 +102,7 @@ The server gives ANSWER; nil stands for no server."
       (ert-info (words)
         (todo-write-download-tests--with name good answer
           (let* ((todo-write-module-source 'download)
-                 (err (should-error (todo-write-module-get name "It is missing.")
+                 (err (should-error (todo-write-get-file name "It is missing.")
                                     :type 'todo-write-error)))
             (should (string-match-p words (error-message-string err)))
             (should-not (file-exists-p todo-write-module-directory))))))))
@@ -113,37 +114,37 @@ The server gives ANSWER; nil stands for no server."
       (let ((todo-write-module-directory (concat todo-write-download-tests--folder "file/module/")))
         (should (string-match-p
                  "cannot be installed: .*; set todo-write-module-directory"
-                 (error-message-string (should-error (todo-write-module-get "todo-write-dyn" "It is missing.")
+                 (error-message-string (should-error (todo-write-get-file "todo-write-dyn" "It is missing.")
                                                      :type 'todo-write-error))))))))
 
 (ert-deftest todo-write-download-reports-a-missing-list ()
   (todo-write-download-tests--with "todo-write-dyn-for-another-machine" "" ""
     (should (string-match-p
-             (concat "no todo-write-dyn to download for " (todo-write-module--machine))
-             (error-message-string (should-error (todo-write-module--download "todo-write-dyn")
+             (concat "no todo-write-dyn to download for " (todo-write-get--machine))
+             (error-message-string (should-error (todo-write-get--download "todo-write-dyn")
                                                  :type 'todo-write-error))))))
 
 (ert-deftest todo-write-download-starts-only-after-a-yes ()
   (let ((bytes (todo-write-download-tests--file "todo-write-mcp")) (asked nil) (says nil)
         (todo-write-module-declined nil) (todo-write-module-source 'ask))
-    (cl-letf (((symbol-function 'todo-write-module--can-ask-p) #'always)
+    (cl-letf (((symbol-function 'todo-write-get--can-ask-p) #'always)
               ((symbol-function 'y-or-n-p) (lambda (question) (push question asked) says)))
       (todo-write-download-tests--with "todo-write-mcp" bytes (todo-write-download-tests--answer bytes)
         (dotimes (_ 2)
-          (should-error (todo-write-module-get "todo-write-mcp" "It is missing.")
+          (should-error (todo-write-get-file "todo-write-mcp" "It is missing.")
                         :type 'todo-write-error))
         (should (equal asked (list (format "It is missing.  Download it from 127.0.0.1:%d? " port))))
-        (should-not (file-exists-p (todo-write-module--installed "todo-write-mcp")))
+        (should-not (file-exists-p (todo-write-get--installed "todo-write-mcp")))
         (setq says t todo-write-module-declined nil)
-        (todo-write-module-get "todo-write-mcp" "It is missing.")
-        (should (file-exists-p (todo-write-module--installed "todo-write-mcp")))))))
+        (todo-write-get-file "todo-write-mcp" "It is missing.")
+        (should (file-exists-p (todo-write-get--installed "todo-write-mcp")))))))
 
 (ert-deftest todo-write-download-is-the-remedy-if-no-question-can-be-asked ()
   (todo-write-download-tests--with "todo-write-dyn" "" ""
     (let ((todo-write-module-source 'ask))
       (should (string-match-p
                "It is missing.  Download it with M-x todo-write-setup"
-               (error-message-string (should-error (todo-write-module-get
+               (error-message-string (should-error (todo-write-get-file
                                                     "todo-write-dyn" "It is missing."))))))
     (should-not (file-exists-p todo-write-module-directory))))
 

@@ -93,7 +93,7 @@ are made with the built module."
 (ert-deftest todo-write-package-of-a-release-lists-the-files-of-the-release ()
   (let* ((home (file-truename (make-temp-file "todo-write-home" t)))
          (todo-write-module-lisp (expand-file-name "todo-write-0.3.0/" home))
-         (name (format "todo-write-dyn-%s%s" (todo-write-module--machine) module-file-suffix)))
+         (name (format "todo-write-dyn-%s%s" (todo-write-get--machine) module-file-suffix)))
     (unwind-protect
         (progn
           (todo-write-install--repository home)
@@ -103,7 +103,7 @@ are made with the built module."
            home "git clone --quiet https://example.org/todo-write src && cd src &&
 git remote set-url origin git@example.com:someone/plans.git &&
 RELEASE=~/release DIST=~ bin/package && cd && tar xf todo-write-0.3.0.tar")
-          (should (equal (todo-write-module--listed "todo-write-dyn")
+          (should (equal (todo-write-get--listed "todo-write-dyn")
                          (cons (concat "https://example.com/someone/plans/releases/download/v0.3.0/"
                                        name)
                                (secure-hash 'sha256 "bytes"))))

@@ -15,6 +15,7 @@
 
 ;;; Code:
 
+(require 'todo-write-get)
 (require 'todo-write-tls-helper)
 (require 'cl-lib)
 (require 'seq)
@@ -34,7 +35,7 @@
   "The recipes of doc/todo-write.org, without queries of archives.")
 
 (defconst todo-write-install-release-file
-  (format "todo-write-dyn-%s%s" (todo-write-module--machine) module-file-suffix)
+  (format "todo-write-dyn-%s%s" (todo-write-get--machine) module-file-suffix)
   "Name of the module in a release.")
 
 (cl-defstruct (todo-write-install-way

@@ -279,7 +279,8 @@ It records the depth of the deepest minibuffer."
             (should (equal (todo-write-copy-emacs
                             `(push ,links load-path)
                             '(load "todo-write-module" nil t)
-                            '(list (todo-write-module-sources)
+                            '(require 'todo-write-get)
+                            '(list (todo-write-get--sources)
                                    (todo-write-module-folder)
                                    todo-write-module-lisp))
                            (list (file-truename todo-write-copy-folder)
@@ -310,7 +311,7 @@ It records the depth of the deepest minibuffer."
          (file (expand-file-name "todo-write-mcp" folder))
          reasons)
     (unwind-protect
-        (cl-letf (((symbol-function 'todo-write-module-get)
+        (cl-letf (((symbol-function 'todo-write-get-file)
                    (lambda (_ reason) (push reason reasons))))
           (dolist (version (list todo-write-version "0.0.1"))
             (write-region (format "todo-write-mcp version %s;" version) nil file)

@@ -14,6 +14,7 @@
 
 (require 'cl-lib)
 (require 'ert)
+(require 'todo-write-get)
 (require 'todo-write-panic-helper)
 (require 'todo-write-test-helper)
 
@@ -23,7 +24,7 @@
 (defun todo-write-panic-tests--build (folder)
   "Put a module that can panic into FOLDER; skip the test without cargo."
   (let ((default-directory (file-name-as-directory todo-write-panic-tests--root))
-        (cargo (todo-write-module--cargo))
+        (cargo (todo-write-get--cargo))
         (process-environment (cons "CARGO_PROFILE_DEV_DEBUG=0" process-environment)))
     (unless cargo (ert-skip "no cargo"))
     (with-temp-buffer
