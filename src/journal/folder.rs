@@ -188,8 +188,10 @@ fn is_at(_: &File, _: &Path) -> bool {
 /// Waits until the disk has the names in a folder. Without that, a file that was created or renamed may be lost in
 /// a power failure although its contents are on the disk.
 pub(super) fn sync_names(folder: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    sync(&File::open(folder)?)?;
+    // Other systems open no folders.
+    if cfg!(unix) {
+        sync(&File::open(folder)?)?;
+    }
     Ok(())
 }
 

@@ -20,6 +20,7 @@
 (require 'todo-write-permission)
 (require 'todo-write-mcp-setup)
 (require 'todo-write-review)
+(require 'todo-write-terminal)
 (require 'todo-write-socket-helper)
 
 (defvar answer-checks--asked nil "Titles of all requests of the current check, newest first.")
@@ -259,7 +260,7 @@ Then answer `answer-checks--question'."
 
 (ert-deftest answer-checks-a-plan-approved ()
   (answer-checks-with-claude (list (list answer-checks--question)
-                                   '(("ExitPlanMode" :none nil))
+                                   '(("ExitPlanMode" :plan ""))
                                    '(("Write" :file_path "rake.txt" :content "Raked\n"))
                                    "Never said.")
       (:arguments '("--permission-mode" "plan" "Plan it"))
@@ -276,8 +277,8 @@ Then answer `answer-checks--question'."
 
 (ert-deftest answer-checks-a-plan-sent-back-and-approved-with-its-edits ()
   (answer-checks-with-claude (list (list answer-checks--question)
-                                   '(("ExitPlanMode" :none nil))
-                                   '(("ExitPlanMode" :none nil))
+                                   '(("ExitPlanMode" :plan ""))
+                                   '(("ExitPlanMode" :plan ""))
                                    '(("Write" :file_path "rake.txt" :content "Raked\n"))
                                    "All done.")
       (:arguments '("--permission-mode" "plan" "Plan it"))
@@ -305,8 +306,8 @@ All keys count, and its end was read."
 (defun answer-checks--plan-steps (&rest steps)
   "Return STEPS after those of a model that plans, and asks twice for approval."
   (append (list (list answer-checks--question)
-                '(("ExitPlanMode" :none nil))
-                '(("ExitPlanMode" :none nil)))
+                '(("ExitPlanMode" :plan ""))
+                '(("ExitPlanMode" :plan "")))
           steps))
 
 (ert-deftest answer-checks-a-plan-commented-and-approved-as-edited ()
@@ -345,7 +346,7 @@ All keys count, and its end was read."
                                     ("auto mode" "auto mode on")))
     (ert-info (label)
       (answer-checks-with-claude (list (list answer-checks--question)
-                                       '(("ExitPlanMode" :none nil))
+                                       '(("ExitPlanMode" :plan ""))
                                        (list answer-checks--question)
                                        "Done.")
           (:arguments '("--permission-mode" "plan" "Plan it"))
