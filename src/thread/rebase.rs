@@ -46,7 +46,9 @@ impl Thread {
     /// those of the changes, as far as they are known.
     pub(crate) fn change_again(&mut self, mine: &Thread, records: Vec<Record>, common: &Common) {
         let mut names = NewNames::of(self, mine, common);
-        let (mut learned, mut told, mut again) = (false, false, Vec::new());
+        let newer = || mine.revisions.iter().rev().filter(|one| one.number > common.revision);
+        let mut learned = newer().any(|one| one.stamp.author == Author::Agent);
+        let (mut told, mut again) = (false, Vec::new());
         for record in records {
             match record {
                 Record::Observation(one) => self.make(Record::Observation(names.observation(one, self))),
@@ -71,7 +73,7 @@ impl Thread {
                     again.extend(reminded);
                 }
                 // The lists are in one revision.
-                Record::Revision(made) => learned |= made.stamp.author == Author::Agent,
+                Record::Revision(_) => {}
                 record => self.make(record),
             }
         }
@@ -82,8 +84,7 @@ impl Thread {
             let (number, reminded) = (common.revision, again);
             self.make(Record::Known { number, sent, unanswered, reminded, noted: told });
         }
-        let newest = mine.revisions.iter().next_back().filter(|newest| newest.number > common.revision);
-        let Some(mut stamp) = newest.map(|newest| newest.stamp.clone()) else { return };
+        let Some(mut stamp) = newer().next().map(|newest| newest.stamp.clone()) else { return };
         stamp.restores = stamp.restores.filter(|number| *number <= common.revision);
         let mine_list = names.list(mine.list());
         let merged = match stamp.author {
@@ -280,6 +281,10 @@ mod tests {
         said
     }
 
+    fn contents(list: &List) -> Vec<String> {
+        list.iter().map(|item| item.content.clone()).collect()
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -301,9 +306,15 @@ mod tests {
             (10..).zip(mine).for_each(|(now, one)| act(&mut mine_copy, MINE, one, now));
             (20..).zip(theirs).for_each(|(now, one)| act(&mut their_copy, THEIRS, one, now));
             let before = said(&their_copy, THEIRS);
+            let known = contents(their_copy.base());
             records.extend(their_copy.take_records());
             their_copy.keep_records();
             let mine = mine_copy.take_records();
+            let learns = |record: &Record| match record {
+                Record::Revision(made) => made.stamp.author == Author::Agent,
+                record => matches!(record, Record::Known { .. }),
+            };
+            let expected = if mine.iter().any(learns) { contents(mine_copy.base()) } else { known };
             their_copy.change_again(&mine_copy, mine, &common);
             let made = their_copy.take_records();
             for record in &made {
@@ -312,6 +323,7 @@ mod tests {
             records.extend(made);
             let again = serde_json::to_value(copy(&records)).unwrap();
             prop_assert_eq!(again, serde_json::to_value(&their_copy).unwrap());
+            prop_assert_eq!(contents(their_copy.base()), expected);
             prop_assert_eq!(said(&their_copy, MINE), said(&mine_copy, MINE));
             prop_assert_eq!(said(&their_copy, THEIRS), before);
         }
