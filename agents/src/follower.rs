@@ -1,7 +1,6 @@
 //! Follows a session: reads its transcript and those of its subagents.
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::claude::ClaudeReader;
-use crate::claude::files::{self, SubagentMeta};
+use crate::claude::files::{self, SubagentMeta, subagent_of};
 use crate::codex::subagent::Sent;
 use crate::describe::describe;
 use crate::reader::Reader;
@@ -397,9 +396,4 @@ impl SessionReader {
             Reader::Codex(_) => None,
         }
     }
-}
-
-/// The id of a subagent in the name of its transcript.
-fn subagent_of(path: &Path) -> Option<&str> {
-    path.file_name().and_then(OsStr::to_str)?.strip_prefix("agent-")?.strip_suffix(".jsonl")
 }

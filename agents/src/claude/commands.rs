@@ -33,6 +33,33 @@ pub(crate) struct PatchHunk<'a> {
     pub lines: Vec<Cow<'a, str>>,
 }
 
+impl PatchHunk<'_> {
+    /// Whether each of its lines is one. With a line feed in it, it would be several, perhaps the header of another file.
+    pub(super) fn is_whole(&self) -> bool {
+        !self.lines.iter().any(|line| line.contains('\n'))
+    }
+
+    /// Writes it as unified text with these starts and numbers of lines. `line` gives the text of a line behind its sign.
+    pub(super) fn write<'l>(
+        &'l self,
+        to: &mut String,
+        [old_start, old_lines, new_start, new_lines]: [usize; 4],
+        mut line: impl FnMut(char, &'l str) -> Cow<'l, str>,
+    ) {
+        let _ = writeln!(to, "@@ -{old_start},{old_lines} +{new_start},{new_lines} @@");
+        for text in &self.lines {
+            match text.chars().next() {
+                Some(sign @ (' ' | '+' | '-')) => {
+                    to.push(sign);
+                    to.push_str(&line(sign, &text[1..]));
+                }
+                _ => to.push_str("\\ No newline at end of file"),
+            }
+            to.push('\n');
+        }
+    }
+}
+
 /// A number from 0 to the highest that a file may have, so that adding the lines of a patch is safe.
 fn line_number<'de, D: Deserializer<'de>>(from: D) -> Result<usize, D::Error> {
     let number = u64::deserialize(from)?.min(i32::MAX.cast_unsigned().into());
@@ -157,17 +184,13 @@ impl CommandFile<'_> {
         let inexact = self.hunks.iter().any(is_without_end);
         let change = FileChange { created, deleted, inexact, by_command: true };
         let mut hunks = String::new();
-        for PatchHunk { old_start, old_lines, new_start, new_lines, lines } in &self.hunks {
-            // A line with a line feed in it would be several lines, perhaps the header of another file.
-            if lines.iter().any(|line| line.contains('\n')) {
-                continue;
-            }
+        for hunk in self.hunks.iter().filter(|hunk| hunk.is_whole()) {
             // Of a file of one line, the program says that its absent side begins at line 1.
             let start =
                 |start: usize, lines: usize| if lines == 0 && (created || deleted) { 0 } else { start };
-            let (old_start, new_start) = (start(*old_start, *old_lines), start(*new_start, *new_lines));
-            let _ = writeln!(hunks, "@@ -{old_start},{old_lines} +{new_start},{new_lines} @@");
-            lines.iter().for_each(|line| hunks.extend([line.as_ref(), "\n"]));
+            let PatchHunk { old_start, old_lines, new_start, new_lines, .. } = *hunk;
+            let numbers = [start(old_start, old_lines), old_lines, start(new_start, new_lines), new_lines];
+            hunk.write(&mut hunks, numbers, |_, line| line.into());
         }
         Some(ChangedFile::with_hunks(&self.file_path, hunks, change))
     }

@@ -6,7 +6,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt::Write;
 
 use super::commands::PatchHunk;
 use super::line::ToolUseResult;
@@ -65,9 +64,7 @@ impl FileEdit {
     /// The change with the numbers of these hunks, and with the text of the whole file before and after it, or
     /// else of the hunks.
     fn patched(&self, hunks: &[PatchHunk<'_>], texts: Option<(&str, &str)>) -> ChangedFile {
-        // A line with a line feed in it would be several lines, perhaps the header of another file.
-        let is_whole = |hunk: &&PatchHunk<'_>| !hunk.lines.iter().any(|line| line.contains('\n'));
-        let hunks = || hunks.iter().filter(is_whole);
+        let hunks = || hunks.iter().filter(|hunk| hunk.is_whole());
         let count =
             |sign| hunks().flat_map(|hunk| &hunk.lines).filter(|line| line.starts_with(sign)).count() as u64;
         let (text, inexact) = match texts {
@@ -121,19 +118,10 @@ impl<'t> Originals<'t> {
     /// Hunks as unified text, and whether some lines may differ from the file's.
     fn restore<'h>(mut self, hunks: impl Iterator<Item = &'h PatchHunk<'h>>) -> (String, bool) {
         let mut text = String::new();
-        for PatchHunk { old_start, new_start, lines, .. } in hunks {
-            let count = |other: char| lines.iter().filter(|line| line.starts_with([' ', other])).count();
-            let _ = writeln!(text, "@@ -{old_start},{} +{new_start},{} @@", count('-'), count('+'));
-            for line in lines {
-                match line.chars().next() {
-                    Some(sign @ (' ' | '+' | '-')) => {
-                        text.push(sign);
-                        text.push_str(&self.line(sign, &line[1..]));
-                    }
-                    _ => text.push_str("\\ No newline at end of file"),
-                }
-                text.push('\n');
-            }
+        for hunk in hunks {
+            let count = |other: char| hunk.lines.iter().filter(|line| line.starts_with([' ', other])).count();
+            let numbers = [hunk.old_start, count('-'), hunk.new_start, count('+')];
+            hunk.write(&mut text, numbers, |sign, line| self.line(sign, line));
         }
         (text, self.is_inexact)
     }

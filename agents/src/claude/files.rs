@@ -21,6 +21,11 @@ pub fn json<T: DeserializeOwned>(file: &Path) -> Option<T> {
     serde_json::from_slice(&file::read(file, SMALL_FILE as u64).ok()?).ok()
 }
 
+/// The id of a subagent in the name of its transcript.
+pub fn subagent_of(path: &Path) -> Option<&str> {
+    path.file_name()?.to_str()?.strip_prefix("agent-")?.strip_suffix(".jsonl")
+}
+
 /// `agent-ID.meta.json`, beside a subagent's transcript.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

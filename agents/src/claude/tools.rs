@@ -83,7 +83,7 @@ impl ClaudeReader {
                 Tool::Subagent
             }
             _ if name.starts_with("mcp__") && name.ends_with("__todo_write") => Tool::EmacsList(list()),
-            "Bash" | "PowerShell" => {
+            _ if is_shell(name) => {
                 let may_commit = input.get("command").and_then(Raw::as_str).is_some_and(git::may_commit);
                 Tool::Shell { may_commit }
             }

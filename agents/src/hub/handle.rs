@@ -297,14 +297,11 @@ impl Hub {
         let link = table.machines.get(machine);
         match command {
             Command::Follow { session, file, is_asked } => {
-                let link = link.filter(|link| link.has_room());
-                match link.and_then(|link| Some((link, link.path_there(&file)?))) {
-                    Some((link, file)) => link.follow(session, file, is_asked),
-                    None => {
-                        let reason = "is not connected, or has too many sessions that are followed";
-                        let reason = format!("{machine} {reason}");
-                        self.common.queue.push(Message::Unreadable(session, reason));
-                    }
+                let follow = |link: &Arc<Link>| Some(link.follow(session, link.path_there(&file)?, is_asked));
+                if link.and_then(follow) != Some(true) {
+                    let reason = "is not connected, or has too many sessions that are followed";
+                    let reason = format!("{machine} {reason}");
+                    self.common.queue.push(Message::Unreadable(session, reason));
                 }
             }
             Command::Choose(round, project) => {

@@ -109,7 +109,9 @@ impl Link {
             Command::Search,
         ];
         first.iter().for_each(|command| link.tell(command));
-        sessions.into_iter().for_each(|(id, (path, is_asked))| link.follow(id, path, is_asked));
+        for (id, (path, is_asked)) in sessions {
+            link.follow(id, path, is_asked);
+        }
         let (own, command, environment) = (Arc::clone(&link), to.command, to.environment);
         let run = move || own.run(&command, environment, unsent);
         threads::start("machine", run)?;
@@ -144,15 +146,17 @@ impl Link {
         Some(path.strip_prefix("/:").unwrap_or(path).into())
     }
 
-    /// Whether one more session can be followed there.
-    pub(super) fn has_room(&self) -> bool {
-        lock(&self.state).sessions.len() < ENTRIES
-    }
-
-    pub(super) fn follow(&self, session: SessionId, file: PathBuf, is_asked: bool) {
-        lock(&self.state).sessions.insert(session, (file.clone(), is_asked));
+    /// Follows a session there; returns false if there is no room for one more.
+    pub(super) fn follow(&self, session: SessionId, file: PathBuf, is_asked: bool) -> bool {
+        let mut state = lock(&self.state);
+        if state.sessions.len() >= ENTRIES {
+            return false;
+        }
+        state.sessions.insert(session, (file.clone(), is_asked));
+        drop(state);
         // Told last: the machine may answer at once, and events of an unknown session are dropped.
         self.tell(&Command::Follow { session, file, is_asked });
+        true
     }
 
     pub(super) fn stop(&self, id: SessionId) {

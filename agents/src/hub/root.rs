@@ -198,7 +198,7 @@ impl Root {
         self.keep_watches();
         self.sessions.values_mut().for_each(|session| session.is_due = true);
         self.mark_processes();
-        self.search.iter_mut().for_each(|search| search.mark_if_over(self.looked));
+        self.search.iter_mut().for_each(|search| search.is_due |= self.looked >= search.next);
     }
 
     /// Notes what is to be looked at: what changed, or all of it.
@@ -207,7 +207,7 @@ impl Root {
         let changes = self.around.watches.changes.take();
         let is_all = changes.contains(&self.around.root);
         if is_all {
-            self.search.iter_mut().for_each(Search::mark);
+            self.search.iter_mut().for_each(|search| search.is_due = true);
         }
         if is_all || self.looked + self.around.settings.interval <= self.begun {
             self.look_at_all();
@@ -272,7 +272,7 @@ impl Root {
             self.around.live.clone_from(&live);
             let home = self.around.root.clone();
             self.around.send(Message::Processes { home, machine: None, live, killed });
-            self.search.iter_mut().for_each(Search::mark);
+            self.search.iter_mut().for_each(|search| search.is_due = true);
         }
         self.say_ready();
     }

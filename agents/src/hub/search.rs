@@ -29,8 +29,8 @@ pub(super) struct Search {
     /// What was found last: what is written to these is no news.
     offered: HashSet<PathBuf>,
     /// Whether the home is to be searched, and when it is next if nothing changes before.
-    is_due: bool,
-    next: Instant,
+    pub(super) is_due: bool,
+    pub(super) next: Instant,
 }
 
 /// A search that is under way.
@@ -61,19 +61,10 @@ impl Search {
         (self.home, self.listed, self.is_due) = (home, None, true);
     }
 
-    /// Searches once more as soon as may be.
-    pub(super) fn mark(&mut self) {
-        self.is_due = true;
-    }
-
     /// Searches once more if `file`, which was written, may be that of a new main agent.
     pub(super) fn notice(&mut self, file: &Path) {
         let is_known = self.offered.contains(file) || self.heads.get(file) == Some(&false);
         self.is_due |= !is_known && !is_of_subagent(file);
-    }
-
-    pub(super) fn mark_if_over(&mut self, now: Instant) {
-        self.is_due |= now >= self.next;
     }
 
     pub(super) fn has_work(&self) -> bool {

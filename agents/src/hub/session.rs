@@ -153,7 +153,9 @@ impl Session {
         {
             around.send(Message::Quiet(self.id, self.grew));
         }
-        if self.is_of_codex() && silence > SILENCE && !std::mem::replace(&mut self.is_silent, true) {
+        let source = self.follower.as_ref().and_then(Follower::session);
+        let is_of_codex = source.is_some_and(|source| source.agent == Agent::Codex);
+        if is_of_codex && silence > SILENCE && !std::mem::replace(&mut self.is_silent, true) {
             around.send(Message::Silent(self.id));
         }
         if has_grown { Done::Grown } else { Done::Whole }
@@ -163,11 +165,6 @@ impl Session {
     fn is_silent_session(&self) -> bool {
         let source = self.follower.as_ref().and_then(Follower::session);
         !self.is_wanted && source.is_some_and(|source| source.is_unattended)
-    }
-
-    fn is_of_codex(&self) -> bool {
-        let source = self.follower.as_ref().and_then(Follower::session);
-        source.is_some_and(|source| source.agent == Agent::Codex)
     }
 
     /// Says to which file a session moved that is gone from its own.

@@ -14,7 +14,7 @@ use serde_json::Value;
 use todo_write::file;
 use todo_write::pid::{self, ProcessState, Stat};
 use todo_write::wire::socket::SessionActivity;
-use todo_write_mcp::claude::files::{SubagentMeta, json};
+use todo_write_mcp::claude::files::{SubagentMeta, json, subagent_of};
 use todo_write_mcp::field::is_id;
 use todo_write_mcp::hub::home::folder;
 
@@ -116,7 +116,7 @@ impl Subagent {
 
     /// The subagent whose transcript is FILE, `agent-ID.jsonl`.
     fn of(file: &Path) -> Option<Subagent> {
-        let id = file.file_name()?.to_str()?.strip_prefix("agent-")?.strip_suffix(".jsonl")?.to_owned();
+        let id = subagent_of(file)?.to_owned();
         let task = SubagentMeta::read(file).and_then(|meta| meta.description);
         Some(Subagent { id, task, transcript: file.to_owned() })
     }
