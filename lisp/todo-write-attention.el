@@ -18,7 +18,8 @@
 (require 'todo-write-machines)
 (require 'todo-write-text)
 
-;; Most agents have no terminal.
+;; Few agents wait for an answer that is given elsewhere, and most have no terminal.
+(autoload 'todo-write-story-text "todo-write-story")
 (autoload 'todo-write-terminal-in-tmux-p "todo-write-terminal")
 (autoload 'todo-write-terminal-name "todo-write-terminal")
 (autoload 'todo-write-terminal-select-pane "todo-write-terminal")
@@ -71,9 +72,28 @@ A key that the host chose says more than its program."
                          (plist-get agent :kept))))
 
 (defun todo-write-agent-reason (agent)
-  "Return why AGENT does what it does, as a line, or nil if its host does not say."
+  "Return why AGENT does what it does, as a line, or nil if its host does not say.
+For a dialog of which the host tells no more, the call that it is most
+likely about follows: the last one without a result."
   (when-let* ((reason (plist-get agent :reason)))
-    (todo-write-text-line reason)))
+    (let ((call (and (eq 'waiting (plist-get agent :activity))
+                     (member reason '("permission prompt" "dialog open"))
+                     (= 0 (plist-get agent :requests))
+                     (todo-write-attention--pending-call agent))))
+      (todo-write-text-line (if call (concat reason ": " call) reason)))))
+
+(defun todo-write-attention--pending-call (agent)
+  "Return the newest call of AGENT that has no result yet, as a line, or nil."
+  (cl-loop with ended = nil
+           for observation across (reverse (todo-write-observations
+                                            (plist-get agent :thread)
+                                            :types '("TOOL_CALL" "TOOL_EXECUTION") :limit 20))
+           for id = (plist-get (plist-get observation :metadata) :callId)
+           for content = (plist-get observation :content)
+           if (equal "TOOL_EXECUTION" (plist-get observation :type)) do (push id ended)
+           else if (and id (consp content) (not (member id ended)))
+           return (todo-write-text-command
+                   (todo-write-story-text content (plist-get agent :project)) 200)))
 
 (defun todo-write-attention-line (agent)
   "Return the name of AGENT and what it needs, in one line."

@@ -578,6 +578,24 @@ That is in milliseconds since the epoch."
   (let ((agent (todo-write-agent thread)))
     (substring-no-properties (todo-write-list--now agent))))
 
+(ert-deftest todo-write-list-says-which-call-a-dialog-is-about ()
+  (todo-write-list-tests--with
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (dolist (id '("1" "2"))
+      (todo-write-observe "a" "TOOL_CALL" `(:name "Bash" :input (:command ,(concat "make " id)))
+                          :call-id id))
+    (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :call-id "2" :outcome 'ok)
+    (todo-write-set-activity "a" 'waiting "permission prompt")
+    (should (equal "permission prompt: make 1" (todo-write-list-tests--now "a")))
+    ;; A request says it better.
+    (todo-write-request "a" :id "r" :kind 'permission :title "May I?" :detail "make"
+                        :options '((:label "Yes" :value "y" :kind allow)) :answer #'ignore)
+    (should (equal "May I?" (todo-write-list-tests--now "a")))
+    (todo-write-withdraw "a" "r")
+    (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :call-id "1" :outcome 'ok)
+    (todo-write-set-activity "a" 'waiting "permission prompt")
+    (should (equal "permission prompt" (todo-write-list-tests--now "a")))))
+
 (ert-deftest todo-write-list-counts-refusals-until-the-plan-was-seen ()
   (todo-write-list-tests--with
     (cl-flet ((refuse ()
