@@ -169,12 +169,15 @@ ID is that of an item, or (turn . N)."
                                  (funcall patch "*** Update File: a.txt" "@@" " one" "-two" "+TWO"
                                           "*** Add File: new.txt" "+hello"))))
            (list :name "exec"
-                 :input (format "text(JSON.stringify(await tools.exec_command({cmd: %s})));"
+                 :input (format (concat "text(JSON.stringify(await tools.exec_command("
+                                        "{cmd: %s, yield_time_ms: 30000})));")
                                 (json-serialize
                                  (concat "apply_patch <<'EOF'\n"
                                          (funcall patch "*** Update File: a.txt" "@@" "-one" "+ONE")
                                          "EOF\n"))))
-           (list :name "exec" :input "text(JSON.stringify(await tools.exec_command({cmd: \"git add -A && git commit -m 'Second thing'\"})));")
+           (list :name "exec"
+                 :input (concat "text(JSON.stringify(await tools.exec_command({cmd: \"git add -A"
+                                " && git commit -m 'Second thing'\", yield_time_ms: 30000})));"))
            (list :text "All is done."))
      (lambda ()
        ;; This one began without the repository.
