@@ -203,9 +203,6 @@
                      (car titles)))))
         (should (member (todo-write-read-thread "Plan: ") '("claude:asked" "titled"))))
       (should (equal '("Bread" "Make a garden") (sort (car offered) #'string<))))
-    (cl-letf (((symbol-function 'completing-read) (lambda (&rest _) "/"))
-              ((symbol-function 'yes-or-no-p) #'always))
-      (should (equal '("claude:asked" "titled") (todo-write--read-project-to-forget))))
     (should-not (todo-write-threads-loaded))))
 
 (ert-deftest todo-write-journals-that-lists-must-read-are-read-a-few-at-a-time ()
