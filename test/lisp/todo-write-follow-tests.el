@@ -812,6 +812,11 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
        (expand-file-name ".codex/sessions/2026/11/22/rollout-2026-11-22T09-00-00-r.jsonl" home)
        `(:timestamp "2026-11-22T09:00:00.000Z" :type "session_meta"
          :payload (:id "r" :cwd ,project :parent_thread_id "c")))
+      ;; Its own thread reads the processes.
+      (todo-write-test-wait
+       (lambda ()
+         (todo-write-follow--offered project nil)
+         (todo-write-follow-sessions-process-in (expand-file-name "a.jsonl" folder))))
       (cl-letf (((symbol-function 'frame-width) (lambda (&rest _) 200))
                 ((symbol-function 'completing-read)
                  (lambda (_prompt table &rest _)
