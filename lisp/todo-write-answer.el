@@ -20,7 +20,7 @@
 (require 'todo-write-answer-keys)
 (require 'todo-write-answer-text)
 (require 'todo-write-attention)
-(require 'todo-write-here)
+(require 'todo-write-choose)
 (require 'todo-write-menu)
 (require 'todo-write-page)
 (require 'todo-write-request)
@@ -564,7 +564,7 @@ THREAD is the key of the agent's thread; by default, that of the row at
 point in the overview, else that of this buffer's plan, else the agent
 that has waited longest.  After an answer, the next request is shown."
   (interactive)
-  (let* ((thread (or thread (todo-write-here-thread-here)))
+  (let* ((thread (or thread (todo-write-choose-at-point)))
          (requests (todo-write-requests))
          (own (seq-find (lambda (request)
                           (let ((key (plist-get request :thread)))

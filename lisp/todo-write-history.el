@@ -13,7 +13,7 @@
 
 (require 'todo-write)
 (require 'todo-write-detail)
-(require 'todo-write-here)
+(require 'todo-write-choose)
 (require 'todo-write-menu)
 (require 'todo-write-page)
 (require 'todo-write-row)
@@ -193,7 +193,7 @@ is about dependencies and the owner."
 THREAD is a key, by default the one at point or of this buffer, else that
 of `todo-write-show'."
   (interactive)
-  (let ((thread (or thread (todo-write-here-thread))))
+  (let ((thread (or thread (todo-write-choose-thread))))
     (unless (todo-write-revisions thread)
       (user-error "This plan has no history yet"))
     (prog1 (todo-write-page-pop-to

@@ -13,7 +13,7 @@
 (require 'todo-write)
 (require 'todo-write-commands)
 (require 'todo-write-effect)
-(require 'todo-write-here)
+(require 'todo-write-choose)
 (require 'todo-write-menu)
 (require 'todo-write-page)
 (require 'todo-write-row)
@@ -67,7 +67,7 @@ Signal a `user-error' if there is no thread."
   (interactive (list (and current-prefix-arg
                           (todo-write-read-thread "Log of thread: "))))
   (prog1 (todo-write-page-pop-to "*todo-write-log*" 'todo-write-log-mode
-                                 (or thread (todo-write-here-thread)))
+                                 (or thread (todo-write-choose-thread)))
     (funcall todo-write-events-draw)
     (goto-char (point-max))))
 

@@ -22,7 +22,7 @@
 (require 'todo-write-attention)
 (require 'todo-write-compose)
 (require 'todo-write-events)
-(require 'todo-write-here)
+(require 'todo-write-choose)
 (require 'todo-write-host)
 (require 'todo-write-list)
 (require 'todo-write-plan)
@@ -249,7 +249,7 @@ message reaches the agent, such a comment is copied instead, together with
 those that were copied since your last prompt, so that one paste has all."
   (interactive
    ;; Elsewhere, one could be taken for another.
-   (let ((thread (or (todo-write-here-thread-here)
+   (let ((thread (or (todo-write-choose-at-point)
                      (todo-write-read-thread "Tell the agent of: "))))
      (todo-write-note--check thread)
      (list thread nil))

@@ -12,7 +12,7 @@
 
 (require 'todo-write)
 (require 'todo-write-commands)
-(require 'todo-write-here)
+(require 'todo-write-choose)
 (require 'todo-write-history)
 (require 'todo-write-menu)
 (require 'todo-write-page)
@@ -171,7 +171,7 @@ of `todo-write-show'.  Tasks that left the list uncompleted are marked as
 such.  Signal a `user-error' if there is no thread."
   (interactive)
   (prog1 (todo-write-page-pop-to "*todo-write-timeline*" 'todo-write-timeline-mode
-                                 (or thread (todo-write-here-thread)))
+                                 (or thread (todo-write-choose-thread)))
     (funcall todo-write-events-draw)
     (goto-char (point-min))))
 

@@ -16,7 +16,7 @@
 (require 'todo-write-commands)
 (require 'todo-write-detail)
 (require 'todo-write-footer)
-(require 'todo-write-here)
+(require 'todo-write-choose)
 (require 'todo-write-menu)
 (require 'todo-write-page)
 (require 'todo-write-place)
@@ -178,7 +178,7 @@ Else show its tmux pane, or say where the agent runs."
 (defun todo-write-view-move--thread ()
   "Return the key of this plan, or of the agent at point in the overview.
 Signal a `user-error' if there is none."
-  (or (todo-write-here-thread-here)
+  (or (todo-write-choose-at-point)
       (user-error (if (derived-mode-p 'todo-write-list-mode) "No agent here"
                     "There is no plan here yet"))))
 

@@ -19,7 +19,7 @@
 (require 'todo-write-commands)
 (require 'todo-write-edit)
 (require 'todo-write-hands)
-(require 'todo-write-here)
+(require 'todo-write-choose)
 (require 'todo-write-menu)
 (require 'todo-write-page)
 (require 'todo-write-place)
@@ -170,7 +170,7 @@ passed to `display-buffer'."
                      t))
   (todo-write-core-configure)
   (todo-write-view-rename)
-  (let* ((thread (or thread todo-write-view-thread (todo-write-here-default-thread)))
+  (let* ((thread (or thread todo-write-view-thread (todo-write-choose-default)))
          ;; It signals for what is no key, before a buffer has it.
          (_ (and thread (todo-write-summary thread)))
          ;; A plan whose buffer was renamed keeps that.

@@ -116,9 +116,9 @@
             (todo-write-begin "y" :project (todo-write-list-tests--root theirs))
             (todo-write-test-write "y" "One")
             (let ((default-directory (file-name-as-directory ours)))
-              (should (equal "x" (todo-write-here-default-thread))))
+              (should (equal "x" (todo-write-choose-default))))
             (let ((default-directory (file-name-as-directory theirs)))
-              (should (equal "y" (todo-write-here-default-thread)))))
+              (should (equal "y" (todo-write-choose-default)))))
         (delete-directory ours t)
         (delete-directory theirs t)))))
 
@@ -540,7 +540,7 @@ That is in milliseconds since the epoch."
     (todo-write-test-write "main" "One")
     (todo-write-begin "sub" :parent "main" :parent-item "t1")
     (todo-write-test-write "sub" "Two")
-    (should (equal "main" (todo-write-here-default-thread)))))
+    (should (equal "main" (todo-write-choose-default)))))
 
 (ert-deftest todo-write-view-shows-that-its-thread-was-forgotten ()
   (todo-write-test-with-view
