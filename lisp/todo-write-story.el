@@ -13,7 +13,7 @@
 
 (require 'todo-write)
 (require 'todo-write-calls)
-(require 'todo-write-effect)
+(require 'todo-write-story-words)
 (require 'todo-write-detail)
 (require 'todo-write-json)
 (require 'todo-write-row)
@@ -99,7 +99,7 @@ NEWEST non-nil means only those of the newest so many observations."
       (let ((entry (todo-write-story--read observation calls project)))
         (when entry
           (push entry entries)))
-      (cl-loop for (text . url) in (todo-write-effect-git observation)
+      (cl-loop for (text . url) in (todo-write-story-words-git observation)
                for number from 1
                for call = (gethash (plist-get (plist-get observation :metadata) :callId) calls)
                do (push (todo-write-story--make-entry
@@ -148,7 +148,7 @@ of a call becomes part of the entry of the call."
            :key (plist-get observation :id) :kind 'change
            :time (plist-get observation :timestamp)
            :text (todo-write-text-line
-                  (concat (plist-get fields :text) (todo-write-effect-told observation)) 400)))))
+                  (concat (plist-get fields :text) (todo-write-story-words-told observation)) 400)))))
      ((and entry (equal type "TOOL_EXECUTION"))
       (setf (todo-write-story-entry-result entry) observation)
       (when-let* (((memq (todo-write-story-entry-kind entry) '(call edit)))
@@ -417,10 +417,10 @@ DAY is the date that is above them, nil for today."
 
 (defun todo-write-story--reason (entry)
   "Return the line that says why the call of ENTRY failed, or nil."
-  (or (todo-write-effect-refusal (todo-write-story-entry-result entry))
+  (or (todo-write-story-words-refusal (todo-write-story-entry-result entry))
       (when-let* ((output (and (memq (todo-write-story-outcome entry) '(failed refused))
                                (todo-write-story-output entry)))
-                  (line (todo-write-effect-failure output)))
+                  (line (todo-write-story-words-failure output)))
         (todo-write-text-line line 200))))
 
 (defun todo-write-story--mark (entry)
@@ -491,7 +491,7 @@ DAY is the date that is above them, nil for today."
                                          (and code (not (eql code 0))
                                               (format ", exit code %s" code))
                                          (mapconcat (lambda (remark) (concat ", " remark))
-                                                    (todo-write-effect-remarks result) "")
+                                                    (todo-write-story-words-remarks result) "")
                                          (and reason (concat ": " reason))))
                                 'todo-write-entry entry
                                 'todo-write-key (todo-write-story-entry-key entry)
@@ -539,7 +539,7 @@ It belongs to BUTTON, the value of that property in the line of ENTRY."
                            (list (and call (todo-write-story-text content nil)))
                            (mapcar (lambda (file) (plist-get file :patch))
                                    (todo-write-story-files entry))
-                           (when-let* ((remarks (todo-write-effect-remarks
+                           (when-let* ((remarks (todo-write-story-words-remarks
                                                  (todo-write-story-entry-result entry))))
                              (list (string-join remarks ", ")))
                            ;; What an edit returns repeats what it changed.

@@ -1,4 +1,4 @@
-;;; todo-write-effect.el --- What a call did, and why it failed  -*- lexical-binding: t; -*-
+;;; todo-write-story-words.el --- What a call did, and why it failed  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
@@ -18,7 +18,7 @@
 
 ;;; Files
 
-(defun todo-write-effect-remarks (result)
+(defun todo-write-story-words-remarks (result)
   "Return what there is to say of the files that a call with RESULT changed.
 RESULT is an observation or nil, the value a list of strings."
   (let ((metadata (plist-get result :metadata)))
@@ -29,7 +29,7 @@ RESULT is an observation or nil, the value a list of strings."
 
 ;;; Git
 
-(defun todo-write-effect-git (observation)
+(defun todo-write-story-words-git (observation)
   "Return what the call with the result OBSERVATION did in Git.
 The value is a list of (TEXT . URL); TEXT is one line, and URL is a string
 or nil."
@@ -60,7 +60,7 @@ or nil."
 
 ;;; Comments
 
-(defun todo-write-effect-told (observation)
+(defun todo-write-story-words-told (observation)
   "Return how far the agent was told of OBSERVATION, in parentheses.
 Return nil if that is no comment of the user."
   (when (plist-get (plist-get observation :metadata) :comment)
@@ -73,7 +73,7 @@ Return nil if that is no comment of the user."
 
 ;;; Refusals
 
-(defun todo-write-effect-refusal (result)
+(defun todo-write-story-words-refusal (result)
   "Return who refused the call with RESULT and why, as one line, or nil.
 RESULT is an observation or nil."
   (let* ((refusal (plist-get (plist-get result :metadata) :refusal))
@@ -91,7 +91,7 @@ RESULT is an observation or nil."
 ;; A failed command prints many lines, and one of them says what is wrong, in the way of its
 ;; compiler or test runner.
 
-(defconst todo-write-effect--failures
+(defconst todo-write-story-words--failures
   `(;; Tools of Claude Code.
     "\\`<tool_use_error>\\(.+?\\)\\(?:</tool_use_error>\\|$\\)"
     ;; Summaries of tests that name both the test and its reason: pytest.
@@ -124,7 +124,7 @@ RESULT is an observation or nil."
   "Regexps whose first group is the telling line, the most telling first.
 An element (last REGEXP) takes the last match instead of the first.")
 
-(defun todo-write-effect-failure (output)
+(defun todo-write-story-words-failure (output)
   "Return the line of OUTPUT that says why a command failed, or nil.
 OUTPUT is what the command printed, a string; its end is searched if it is
 long.  If no pattern matches, return the last line that is not blank.  A
@@ -150,7 +150,7 @@ text that ends in a colon is followed by the next line that is not blank."
                                    (if (consp pattern)
                                        (re-search-backward (cadr pattern) nil t)
                                      (re-search-forward pattern nil t)))
-                                 `(,@todo-write-effect--failures
+                                 `(,@todo-write-story-words--failures
                                    (last "^[ \t]*\\([^ \t\n].*\\)")))
                    (goto-char (match-end 1))
                    (string-trim (match-string 1)))))
@@ -158,5 +158,5 @@ text that ends in a colon is followed by the next line that is not blank."
           (concat line " " (string-trim (match-string 1)))
         line))))
 
-(provide 'todo-write-effect)
-;;; todo-write-effect.el ends here
+(provide 'todo-write-story-words)
+;;; todo-write-story-words.el ends here
