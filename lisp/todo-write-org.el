@@ -12,7 +12,7 @@
 (require 'todo-write)
 (require 'todo-write-choose)
 (require 'todo-write-row)
-(require 'todo-write-sums)
+(require 'todo-write-story-sums)
 (require 'todo-write-text)
 
 (declare-function org-link-types "ol" ())
@@ -101,7 +101,7 @@ TURN is an element of `todo-write-turns'."
                   (format "  - %s +%d −%d%s\n"
                           (todo-write-text-markdown-code
                            (todo-write-text-plain
-                            (todo-write-sums-relative (plist-get file :path) project)))
+                            (todo-write-story-sums-relative (plist-get file :path) project)))
                           (plist-get file :added) (plist-get file :removed)
                           (if (plist-get file :byCommand) ", by command" "")))
                 (plist-get work :files) "")

@@ -17,7 +17,7 @@
 (require 'todo-write-detail)
 (require 'todo-write-json)
 (require 'todo-write-row)
-(require 'todo-write-sums)
+(require 'todo-write-story-sums)
 (require 'todo-write-text)
 (require 'todo-write-turns)
 
@@ -148,7 +148,8 @@ of a call becomes part of the entry of the call."
            :key (plist-get observation :id) :kind 'change
            :time (plist-get observation :timestamp)
            :text (todo-write-text-line
-                  (concat (plist-get fields :text) (todo-write-story-words-told observation)) 400)))))
+                  (concat (plist-get fields :text) (todo-write-story-words-told observation))
+                  400)))))
      ((and entry (equal type "TOOL_EXECUTION"))
       (setf (todo-write-story-entry-result entry) observation)
       (when-let* (((memq (todo-write-story-entry-kind entry) '(call edit)))
@@ -235,7 +236,7 @@ Return nil if it is."
 (defun todo-write-story--files-text (files project)
   "Return the names of FILES, a list of plists, relative to PROJECT, as a line."
   (let ((path (todo-write-text-line
-               (todo-write-sums-relative (plist-get (car files) :path) project))))
+               (todo-write-story-sums-relative (plist-get (car files) :path) project))))
     (if (cdr files) (format "%s and %d more" path (length (cdr files))) path)))
 
 (defun todo-write-story-files (entry)
@@ -299,7 +300,7 @@ else all of INPUT."
                            "query" "url" "description" "prompt" "input" "code" "chars")))
          (text (todo-write-story--words (cdr (assoc name fields)))))
     (cond ((member name '("file_path" "notebook_path" "path"))
-           (concat (todo-write-sums-relative text project)
+           (concat (todo-write-story-sums-relative text project)
                    (let* ((offset (cdr (assoc "offset" fields)))
                           (limit (cdr (assoc "limit" fields)))
                           (first (if (natnump offset) offset 1)))
@@ -367,7 +368,7 @@ CUT non-nil means that the heading of a turn shows its line in part."
                           "\n" (todo-write-text-trim (todo-write-story-text content nil))))))
       (todo-write-story--insert-entries thread (list prompt) width width
                                         (todo-write-story--date prompt)))
-    (setq day (todo-write-sums-insert thread id width))
+    (setq day (todo-write-story-sums-insert thread id width))
     (when (> hidden 0)
       (insert (todo-write-row-button (propertize (if newest "     Earlier"
                                                    (format "     %d earlier" hidden))
@@ -412,7 +413,7 @@ DAY is the date that is above them, nil for today."
       (todo-write-story--insert-entry entry width room)
       (when (member (todo-write-story-entry-key entry) todo-write-row-open)
         (if-let* ((part (todo-write-story-entry-part entry)))
-            (todo-write-sums-insert thread part width)
+            (todo-write-story-sums-insert thread part width)
           (todo-write-story--insert-whole entry width (get-text-property start 'button)))))))
 
 (defun todo-write-story--reason (entry)

@@ -22,7 +22,7 @@
 (require 'todo-write-place)
 (require 'todo-write-row)
 (require 'todo-write-story)
-(require 'todo-write-sums)
+(require 'todo-write-story-sums)
 (require 'todo-write-text)
 (require 'todo-write-turns)
 (require 'todo-write-view-draw)
@@ -193,7 +193,7 @@ says that it cost."
          (parts (delq nil (list (and (plist-get work :models)
                                      (mapconcat #'todo-write-text-line
                                                 (plist-get work :models) ", "))
-                                (todo-write-sums-tokens (plist-get work :tokens))
+                                (todo-write-story-sums-tokens (plist-get work :tokens))
                                 (todo-write-row-context summary)
                                 (and (plist-get summary :cost)
                                      (concat "cost " (plist-get summary :cost)

@@ -1,4 +1,4 @@
-;;; todo-write-sums.el --- What was done, in sums  -*- lexical-binding: t; -*-
+;;; todo-write-story-sums.el --- What was done, in sums  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
@@ -15,23 +15,23 @@
 (require 'todo-write-row)
 (require 'todo-write-text)
 
-(defconst todo-write-sums--most-files 10
+(defconst todo-write-story-sums--most-files 10
   "Number of files that an open row shows.
 A line below them opens the others.")
 
-(defun todo-write-sums-relative (path project)
+(defun todo-write-story-sums-relative (path project)
   "Return PATH relative to PROJECT if it is below that.
 The agent chose the name, so no file name handler may see it."
   (string-remove-prefix (file-name-as-directory (todo-write-machines-local-name (or project "/")))
                         path))
 
-(defun todo-write-sums-place (path line project)
+(defun todo-write-story-sums-place (path line project)
   "Return PATH relative to PROJECT, and LINE, a number or nil, after it."
-  (concat (todo-write-sums-relative path project) (and line (format ":%d" line))))
+  (concat (todo-write-story-sums-relative path project) (and line (format ":%d" line))))
 
 ;;; Times
 
-(defun todo-write-sums--span (times)
+(defun todo-write-story-sums--span (times)
   "Return when a task with TIMES was in progress, or nil."
   (pcase-let ((`(,started ,completed ,created)
                (mapcar (lambda (key) (plist-get times key)) '(:started :completed :created))))
@@ -44,7 +44,7 @@ The agent chose the name, so no file name handler may see it."
           (started (concat "since " (todo-write-text-clock started)))
           (created (concat "added " (todo-write-text-clock created))))))
 
-(defun todo-write-sums-clock-span (from to &optional before)
+(defun todo-write-story-sums-clock-span (from to &optional before)
   "Return the time from FROM to TO, milliseconds, with the date where it is needed.
 The date of FROM is not needed if it is that of BEFORE, by default today,
 that of TO not within a day.  Within a minute, return one time."
@@ -57,7 +57,7 @@ that of TO not within a day.  Within a minute, return one time."
 
 ;;; Work
 
-(defun todo-write-sums--work (work)
+(defun todo-write-story-sums--work (work)
   "Return WORK, as from `todo-write-work', as a list of strings."
   (let* ((commands (plist-get work :commands))
          (run (or (plist-get commands :run) 0))
@@ -66,7 +66,7 @@ that of TO not within a day.  Within a minute, return one time."
          (files (length (plist-get work :files)))
          (responses (or (plist-get work :responses) 0))
          (tokens (plist-get work :tokens))
-         (shown (todo-write-sums-tokens tokens)))
+         (shown (todo-write-story-sums-tokens tokens)))
     (delq nil
           (list (when (> files 0) (todo-write-text-count files "file"))
                 (cond ((> failed 0) (format "%d of %s failed" failed
@@ -91,7 +91,7 @@ that of TO not within a day.  Within a minute, return one time."
                    (concat "shared with " (todo-write-text-count others "other task"))
                    "These were in progress, too, so that they have the same work"))))))
 
-(defun todo-write-sums-tokens (tokens)
+(defun todo-write-story-sums-tokens (tokens)
   "Return TOKENS, a plist as in `todo-write-work', as a string, or nil if none."
   (when (seq-some (lambda (key) (< 0 (or (plist-get tokens key) 0)))
                   '(:input :output :cacheRead :cacheWrite))
@@ -104,7 +104,7 @@ that of TO not within a day.  Within a minute, return one time."
 
 ;;; Lines
 
-(defun todo-write-sums-insert (thread id width)
+(defun todo-write-story-sums-insert (thread id width)
   "Insert what was done for item ID of THREAD in sums, filled to WIDTH.
 Return the date that this shows, or nil if it shows no time."
   (let ((work (todo-write-work thread id))
@@ -112,9 +112,10 @@ Return the date that this shows, or nil if it shows no time."
         (project (plist-get (todo-write-about thread) :project)))
     (todo-write-row-insert-flow
      (mapcar (lambda (part) (propertize part 'face 'todo-write-detail))
-             (append (ensure-list (todo-write-sums--span times)) (todo-write-sums--work work)))
+             (append (ensure-list (todo-write-story-sums--span times))
+                     (todo-write-story-sums--work work)))
      nil 5 width)
-    (todo-write-sums--insert-files (plist-get work :files) project (cons 'files id) width)
+    (todo-write-story-sums--insert-files (plist-get work :files) project (cons 'files id) width)
     (when (plist-get work :moreFiles)
       (todo-write-row-insert-flow
        (list (propertize todo-write-row-more-files 'face 'todo-write-detail)) nil 5 width))
@@ -122,19 +123,19 @@ Return the date that this shows, or nil if it shows no time."
                                 '(:started :created :completed))))
       (format-time-string "%F" (/ time 1000)))))
 
-(defun todo-write-sums--insert-files (files project key width)
+(defun todo-write-story-sums--insert-files (files project key width)
   "Insert FILES of PROJECT, a line each in columns, WIDTH columns wide.
 KEY is what opens all of them."
   (let* ((sorted (seq-sort-by (lambda (file) (+ (plist-get file :added) (plist-get file :removed)))
                               #'> files))
          (rest (and (not (member key todo-write-row-open))
                     ;; A line would take as much room as the last file.
-                    (nthcdr (1+ todo-write-sums--most-files) sorted)
-                    (nthcdr todo-write-sums--most-files sorted)))
-         (shown (if rest (seq-take sorted todo-write-sums--most-files) sorted))
+                    (nthcdr (1+ todo-write-story-sums--most-files) sorted)
+                    (nthcdr todo-write-story-sums--most-files sorted)))
+         (shown (if rest (seq-take sorted todo-write-story-sums--most-files) sorted))
          (paths (mapcar (lambda (file)
                           (todo-write-text-line
-                           (todo-write-sums-relative (plist-get file :path) project)))
+                           (todo-write-story-sums-relative (plist-get file :path) project)))
                         shown))
          (lines (cl-flet ((column (lines)
                             (let* ((texts (mapcar (lambda (line) (or line "")) lines))
@@ -173,5 +174,5 @@ KEY is what opens all of them."
                'todo-write-part "RET, mouse-1: show them" 'todo-write-toggle key)
               "\n"))))
 
-(provide 'todo-write-sums)
-;;; todo-write-sums.el ends here
+(provide 'todo-write-story-sums)
+;;; todo-write-story-sums.el ends here
