@@ -169,15 +169,14 @@ ID is that of an item, or (turn . N)."
                                  (funcall patch "*** Update File: a.txt" "@@" " one" "-two" "+TWO"
                                           "*** Add File: new.txt" "+hello"))))
            (list :name "exec"
-                 :input (format (concat "text(JSON.stringify(await tools.exec_command("
-                                        "{cmd: %s, yield_time_ms: 30000})));")
+                 :input (format "text(JSON.stringify(await tools.exec_command({cmd: %s})));"
                                 (json-serialize
                                  (concat "apply_patch <<'EOF'\n"
                                          (funcall patch "*** Update File: a.txt" "@@" "-one" "+ONE")
                                          "EOF\n"))))
            (list :name "exec"
                  :input (concat "text(JSON.stringify(await tools.exec_command({cmd: \"git add -A"
-                                " && git commit -m 'Second thing'\", yield_time_ms: 30000})));"))
+                                " && git commit -m 'Second thing'\"})));"))
            (list :text "All is done."))
      (lambda ()
        ;; This one began without the repository.
@@ -191,8 +190,8 @@ ID is that of an item, or (turn . N)."
        (todo-write-agents-mode)
        (todo-write-test-wait (lambda () (hosts-thread "codex")))
        (codex-checks-says "All is done")
-       (todo-write-test-wait
-        (lambda () (not (eq 'working (car (todo-write-activity (hosts-thread "codex")))))))
+       ;; The commit is the last of what Codex does.
+       (todo-write-test-wait (lambda () (today-checks--said (hosts-thread "codex") '(turn . 1))))
        (let* ((thread (hosts-thread "codex"))
               (work (todo-write-work thread '(turn . 1))))
          (should (equal '(("a.txt" 2 2 2 t) ("new.txt" 1 0 1 t))
