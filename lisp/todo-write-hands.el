@@ -21,7 +21,8 @@
   "The times of the newest changes that were looked at, by threads.")
 
 (defvar todo-write-hands--clashes nil
-  "What was said and may hold still, a list of (THREAD PATH . BUFFER), newest first.")
+  "What was said and may still hold, a list of (THREAD PATH . BUFFER).
+The newest is first.")
 
 (defvar todo-write-hands--changed nil
   "The threads whose agents may have changed files since the last look.")

@@ -15,7 +15,7 @@
 (require 'todo-write)
 (require 'todo-write-events)
 (require 'todo-write-page)
-(require 'todo-write-place)
+(require 'todo-write-view-position)
 (require 'todo-write-row)
 (require 'todo-write-story)
 (require 'todo-write-turns)
@@ -110,7 +110,7 @@ The lines with which both begin or end stay."
     (if (< (or (car todo-write-view-draw--flashes) 0) (float-time))
         (setq todo-write-view-draw--flashes nil)
       (dolist (id (cdr todo-write-view-draw--flashes))
-        (when-let* ((start (todo-write-place-start id))
+        (when-let* ((start (todo-write-view-position-start id))
                     (overlay (make-overlay start (save-excursion (goto-char start)
                                                                  (line-beginning-position 2)))))
           (overlay-put overlay 'face 'todo-write-flash)
@@ -135,7 +135,7 @@ in one of WINDOWS, or opened something in it."
                                                             'todo-write-part)))
                             windows)
                   (seq-some (lambda (open) (or (and (consp open) (equal ran (cdr open)))
-                                               (todo-write-place-entry ran open)))
+                                               (todo-write-view-position-entry ran open)))
                             todo-write-view-rows-open))
         (setq todo-write-view-rows-open (remove ran todo-write-view-rows-open)))
       (when running
@@ -161,8 +161,8 @@ Windows that follow the task in progress go to it."
               (cons (current-buffer) todo-write-view-draw--drawing))
              (windows (get-buffer-window-list nil nil t))
              (following (and todo-write-view-follow
-                             (seq-filter #'todo-write-place-following-p windows)))
-             (todo-write-story-read (todo-write-place-entries windows))
+                             (seq-filter #'todo-write-view-position-following-p windows)))
+             (todo-write-story-read (todo-write-view-position-entries windows))
              (todo-write-row-scale (todo-write-page-scale))
              (inhibit-read-only t)
              ;; A row that is half drawn cannot be redrawn.
@@ -170,7 +170,7 @@ Windows that follow the task in progress go to it."
              (inhibit-modification-hooks t))
         (todo-write-page-drawn)
         (todo-write-page-keep
-         #'todo-write-place-at #'todo-write-place-position
+         #'todo-write-view-position-at #'todo-write-view-position-of
          (lambda ()
            (let ((before (and todo-write-view-draw--pieces
                               (plist-get todo-write-view-rows-summary :revision))))
@@ -180,9 +180,9 @@ Windows that follow the task in progress go to it."
         (restore-buffer-modified-p nil)
         (dolist (window windows)
           (if (memq window following)
-              (todo-write-place-follow window (todo-write-view-rows-current-id))
+              (todo-write-view-position-follow window (todo-write-view-rows-current-id))
             ;; Drawing may move point to where it was noted.
-            (todo-write-place-stay window)))))
+            (todo-write-view-position-stay window)))))
     ;; Times run, and flashes end.
     (when (or todo-write-view-draw--flashes
               (and (todo-write-view-rows-current-id)

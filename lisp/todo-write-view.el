@@ -22,7 +22,7 @@
 (require 'todo-write-choose)
 (require 'todo-write-menu)
 (require 'todo-write-page)
-(require 'todo-write-place)
+(require 'todo-write-view-position)
 (require 'todo-write-text)
 (require 'todo-write-view-draw)
 (require 'todo-write-view-move)
@@ -105,7 +105,7 @@ and \\[todo-write-menu] shows all keys.
                                   (unless (todo-write-page-move count)
                                     (user-error (if (> count 0) "No further task"
                                                   "No task before this one")))))
-  (todo-write-place-set-up)
+  (todo-write-view-position-set-up)
   ;; Lines are short: finding their ends is faster than a cache of them.
   (setq-local cache-long-scans nil
               bookmark-make-record-function #'todo-write-view--make-bookmark
@@ -191,8 +191,9 @@ passed to `display-buffer'."
             (window
              (todo-write-page-fit window)
              (when (and (not (memq window shown))
-                        (todo-write-place-on-title-p window (todo-write-view-rows-current-id)))
-               (todo-write-place-note window)))))
+                        (todo-write-view-position-on-title-p
+                         window (todo-write-view-rows-current-id)))
+               (todo-write-view-position-note window)))))
     (when (and select window)
       (select-window window))
     buffer))
@@ -216,8 +217,8 @@ passed to `display-buffer'."
     (set-window-start window (point-min))
     (set-window-point window (point))
     (if todo-write-view-follow
-        (todo-write-place-follow window (todo-write-view-rows-current-id))
-      (todo-write-place-note window))))
+        (todo-write-view-position-follow window (todo-write-view-rows-current-id))
+      (todo-write-view-position-note window))))
 
 (defun todo-write-view-refresh ()
   "Draw the whole buffer again, with what another Emacs changed.
