@@ -5,7 +5,7 @@
 
 ;;; Commentary:
 
-;; Menus, bookmarks, desktops, imenu, header line, tab bar, spinner, and plans
+;; Menus, bookmarks, desktops, header line, tab bar, spinner, and plans
 ;; that appear by themselves.
 
 ;;; Code:
@@ -14,7 +14,6 @@
 (require 'cl-lib)
 (require 'bookmark)
 (require 'desktop)
-(require 'imenu)
 (require 'todo-write-view-test-helper)
 (require 'todo-write-auto-show)
 (require 'todo-write-org)

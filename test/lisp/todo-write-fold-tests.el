@@ -10,7 +10,6 @@
 ;;; Code:
 
 (require 'ert)
-(require 'imenu)
 (require 'outline)
 (require 'cl-lib)
 (require 'todo-write-view-test-helper)
@@ -200,18 +199,6 @@
       (todo-write-fold-tests--write 60 100)
       (should-not (todo-write-fold-tests--shown-p "At 61")))))
 
-(ert-deftest todo-write-view-imenu-shows-folded-tasks ()
-  (let ((todo-write-view-fold-completed t))
-    (todo-write-test-with-view
-      (todo-write-test-write "a" '("Ash" "completed") '("Beech" "completed") '("Cedar" "completed")
-                             '("Date" "completed") "Elm")
-      (should (equal '(" ✓ +3 done" " ✓ Date" " ○ Elm") (todo-write-test-seen)))
-      (dolist (task '("Cedar" "Ash"))
-        (imenu (assoc task (funcall imenu-create-index-function)))
-        (should (looking-at-p (concat " ✓ " task)))
-        (should (member (concat " ✓ " task) (todo-write-test-seen)))
-        (todo-write-test-press "? d")))))
-
 (ert-deftest todo-write-view-going-to-a-task-unfolds-it ()
   (let ((todo-write-view-fold-completed t))
     (todo-write-test-with-view
@@ -238,16 +225,6 @@
           (todo-write-view-move-goto-any (todo-write-test-id "a" other))
           (should (looking-at-p (concat " ○ " other)))
           (should-not (buffer-narrowed-p)))))))
-
-(ert-deftest todo-write-view-outline-has-a-heading-for-each-task ()
-  (todo-write-test-with-view
-    (todo-write-test-write "a" "One" "Two")
-    (todo-write-test-open "One")
-    (goto-char (point-min))
-    (outline-next-heading)
-    (should (looking-at-p " ○ One"))
-    (outline-next-heading)
-    (should (looking-at-p " ○ Two"))))
 
 (provide 'todo-write-fold-tests)
 ;;; todo-write-fold-tests.el ends here

@@ -6,7 +6,6 @@
 ;;; Code:
 
 (require 'ert)
-(require 'imenu)
 (require 'todo-write-view-test-helper)
 
 (defconst todo-write-isearch-tests--long
@@ -130,11 +129,6 @@
       (should (looking-back " ● Doing: Second" (line-beginning-position)))
       (should (equal text (todo-write-test-text)))
       (should-not todo-write-view-rows-open))))
-
-(ert-deftest todo-write-imenu-finds-nothing-without-a-plan ()
-  (todo-write-test-with-shapes
-    (with-current-buffer (todo-write-show)
-      (should-not (funcall imenu-create-index-function)))))
 
 (provide 'todo-write-isearch-tests)
 ;;; todo-write-isearch-tests.el ends here

@@ -167,8 +167,8 @@
               (should (equal help (todo-write-literal-tests--tooltip help)))
               (should-not (todo-write-literal-problem help t)))))))
     (let ((todo-write-mode-line--thread two))
-      (should (string-search todo-write-literal-shown (todo-write-mode-line--tasks two)))
-      (dolist (help (list (todo-write-mode-line--help) (todo-write-mode-line--tasks two)))
+      (should (string-search todo-write-literal-shown (todo-write-row-tasks two 20)))
+      (dolist (help (list (todo-write-mode-line--help) (todo-write-row-tasks two 20)))
         (should-not (todo-write-literal-problem help t)))
       (should-not (todo-write-literal-problem
                    (todo-write-literal-tests--tooltip (todo-write-mode-line--help)) t)))))

@@ -130,7 +130,7 @@ The value is a cons: the rows and the text without times, and the text."
 
 (defun soak--check-mode-line ()
   "Check that the mode line of the current buffer agrees with the list of its thread."
-  (when-let* ((thread (todo-write-mode-line--thread-in nil))
+  (when-let* ((thread todo-write-mode-line--thread)
               (items (todo-write-items thread)))
     (let ((completed (seq-count (lambda (item) (equal (plist-get item :status) "completed"))
                                 items)))
