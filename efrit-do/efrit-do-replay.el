@@ -303,8 +303,8 @@ SCRIPT cannot do what it does not know, and says so."
       (let ((old (buffer-substring (point) (point-max)))
             (margin (concat (make-string (current-indentation) ?\s) "// ")))
         `((pause . 0.8)
-          (text . ,(format "You say about %s: “%s”  A model would change the code now.  I am only a \
-script, so I write it above that line.  " place text))
+          (text . ,(format "You say about %s: “%s”  A model would change the code now.  I am \
+only a script, so I write it above that line.  " place text))
           (pause . 1.2)
           ,(efrit-do-replay--write session item "in_progress")
           (tool "edit_file"

@@ -72,7 +72,8 @@ Return the session."
   (let ((session (efrit-do-run--begin command nil)))
     (efrit-do-run-show session)
     (prog1 (efrit-do-session-start session)
-      (message (substitute-command-keys "\\<efrit-do-plan-mode-map>\\[efrit-do-cancel] stops it")))))
+      (message (substitute-command-keys
+                "\\<efrit-do-plan-mode-map>\\[efrit-do-cancel] stops it")))))
 
 ;;;###autoload
 (defun efrit-do-demo ()
@@ -155,7 +156,8 @@ Say how to continue SESSION if it is not done."
                                   (todo-write-view-move-goto-turn turn))))))
     (when (efrit-do-session-resumable-p session)
       (message (substitute-command-keys
-                "Stopped: %s.  \\<efrit-do-plan-mode-map>C-u \\[efrit-do-cancel] in the plan continues")
+                "\\<efrit-do-plan-mode-map>Stopped: %s.  \
+C-u \\[efrit-do-cancel] in the plan continues")
                (todo-write-text-line (efrit-do-session-reason session))))))
 
 ;;; Interrupting

@@ -301,7 +301,8 @@ its plan; and :new, the number of files that were not reviewed."
 (defun todo-write-agent--look (&rest _)
   "Mark agents that are visible now as seen."
   (mapc #'todo-write-agent-see
-        (cl-loop for thread being the hash-keys of todo-write-agent--entries using (hash-values entry)
+        (cl-loop for thread being the hash-keys of todo-write-agent--entries
+                 using (hash-values entry)
                  when (and (or (todo-write-agent--entry-unseen entry)
                                (> (plist-get (todo-write-agent--entry-agent entry) :refused) 0))
                            (todo-write-agent-visible-p thread))

@@ -167,7 +167,8 @@ header of another file, whatever it looks like."
             (setq old (- old count) new (- new count) face nil)))
          (t
           (setq face (pcase (char-after)
-                       ((guard (and (not in-hunk) (looking-at "diff \\|index \\|--- \\|\\+\\+\\+ ")))
+                       ((guard (and (not in-hunk)
+                                    (looking-at "diff \\|index \\|--- \\|\\+\\+\\+ ")))
                         'diff-header)
                        ((and ?@ (guard (not in-hunk))) (and (looking-at "@@") 'diff-hunk-header))
                        (?+ (setq new (1- new)) 'diff-added)

@@ -38,7 +38,8 @@ gone.  TEXT is what there is at first.  What was begun about the same goes
 on, and about something else keeps its buffer."
   (let ((begun (get-buffer name)))
     (pop-to-buffer (if (and begun (buffer-modified-p begun)
-                            (not (equal about (buffer-local-value 'todo-write-compose--about begun))))
+                            (not (equal about (buffer-local-value 'todo-write-compose--about
+                                                                  begun))))
                        (generate-new-buffer name)
                      (get-buffer-create name))
                    '(display-buffer-below-selected (window-height . 10))))

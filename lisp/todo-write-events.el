@@ -448,7 +448,8 @@ If some cannot be saved, ask."
     (or (null unsaved)
         ;; Users replace this primitive, and native code would call it all the same.
         (funcall (symbol-function 'yes-or-no-p)
-                 (concat (todo-write-text-count (length unsaved) "plan of an agent" "plans of agents")
+                 (concat (todo-write-text-count (length unsaved)
+                                                "plan of an agent" "plans of agents")
                          " cannot be saved; exit anyway? ")))))
 
 (provide 'todo-write-events)

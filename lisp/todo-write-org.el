@@ -59,8 +59,9 @@ a task waits for and its owner stand at its end, in parentheses."
                               (_ " "))
                             (funcall plain (plist-get item :content))
                             (if note (format " (%s)" (funcall plain note)) "")
-                            (if org "" (todo-write-org--work
-                                            thread (todo-write-work thread (plist-get item :id)))))))
+                            (if org ""
+                              (todo-write-org--work
+                               thread (todo-write-work thread (plist-get item :id)))))))
                 items "")
      (when prompts
        (concat (if (seq-empty-p items) "" "\n")
@@ -85,9 +86,10 @@ TURN is an element of `todo-write-turns'."
                           (and (> items 0) (todo-write-text-count items "task"))
                           (and commits
                                (concat "committed "
-                                       (mapconcat (lambda (commit)
-                                                    (todo-write-text-line (plist-get commit :id) 12))
-                                                  commits ", ")))))
+                                       (mapconcat
+                                        (lambda (commit)
+                                          (todo-write-text-line (plist-get commit :id) 12))
+                                        commits ", ")))))
               ", "))
      (todo-write-org--work thread (plist-get turn :work)))))
 

@@ -44,7 +44,8 @@ See `todo-write-socket--roles'."
     ("call"
      (let* ((question (or (plist-get message :arguments) "null"))
             (project (todo-write-socket-project program))
-            (here (and (null (todo-write-socket-program-remote program)) (expand-file-name project)))
+            (here (and (null (todo-write-socket-program-remote program))
+                       (expand-file-name project)))
             (request (todo-write-core-call todo-write-dyn--request-of question here)))
        (if (or (null request)
                (and (equal "codex" (plist-get request :program))
@@ -54,7 +55,8 @@ See `todo-write-socket--roles'."
            (setq request
                  (plist-put request :detail
                             (lambda ()
-                              (todo-write-core-call todo-write-dyn--request-detail question here)))))
+                              (todo-write-core-call todo-write-dyn--request-detail
+                                question here)))))
          (todo-write-permission--ask program message request))))
     ((or "closed" "bye" "cancel")
      (dolist (call todo-write-permission--calls)
@@ -142,10 +144,10 @@ a tool call its own.  For `todo-write-note-said-functions'."
     (when (and (equal thread (todo-write-permission--call-thread call))
                (or (equal "Stop" (todo-write-json-get event "event"))
                    (when-let* ((input (todo-write-permission--call-input call)))
-                     (seq-every-p (lambda (name)
-                                    (equal (json-serialize (vector (todo-write-json-get input name)))
-                                           (json-serialize (vector (todo-write-json-get event name)))))
-                                  '("tool_name" "tool_input")))))
+                     (cl-flet ((text (object name)
+                                 (json-serialize (vector (todo-write-json-get object name)))))
+                       (seq-every-p (lambda (name) (equal (text input name) (text event name)))
+                                    '("tool_name" "tool_input"))))))
       (todo-write-withdraw thread (todo-write-permission--call-id call)))))
 
 (defun todo-write-permission--answer (call value text)

@@ -31,7 +31,8 @@ WHAT says to the user what FUNCTION does."
                 (list (format "Resume %s in %s" id (todo-write-host-name host))
                       (todo-write-host-resume host) id)))
           ;; A program gets no other ids.
-          ((and resume (string-match-p (rx bos (= 8 hex) (= 3 "-" (= 4 hex)) "-" (= 12 hex) eos) id))
+          ((and resume
+                (string-match-p (rx bos (= 8 hex) (= 3 "-" (= 4 hex)) "-" (= 12 hex) eos) id))
            (list (format "Run %s %s %s" program resume id)
                  todo-write-terminal-function program program (list resume id))))))
 
@@ -58,7 +59,8 @@ Interactively, THREAD is that at point in the overview, else that of this
 buffer or of the current project."
   (interactive (list (todo-write-choose-thread)))
   (let* ((way (or (todo-write-resume--way thread)
-                  (user-error "Only sessions of Claude Code, Codex and agent-shell can be resumed")))
+                  (user-error
+                   "Only sessions of Claude Code, Codex and agent-shell can be resumed")))
          (default-directory (todo-write-resume--folder thread)))
     (when (or (todo-write-agent-pid thread)
               (memq (car (todo-write-activity thread)) '(working waiting))

@@ -268,7 +268,8 @@ client that does not name its session has its own thread."
             (if (and session resume) name
               (concat "mcp:" (todo-write-socket-key-part
                               (todo-write-socket--hello-string program :client))))
-            ":" (if session (todo-write-socket-key-part session) (format "%s-%s" process started)))))
+            ":" (if session (todo-write-socket-key-part session)
+                  (format "%s-%s" process started)))))
 
 (defun todo-write-socket-serving (thread)
   "Return the program that serves THREAD, or nil."

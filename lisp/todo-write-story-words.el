@@ -107,7 +107,9 @@ RESULT is an observation or nil."
     "^ *\\([0-9]+:[0-9]+ +error  .+\\)"
     "^\\(.*undefined reference to .+\\)"
     ;; Exceptions.  Python prints the one that matters last.
-    (last "^ *\\(\\(?:[[:alnum:]_]+[.]\\)*[[:alpha:]][[:alnum:]_]*\\(?:Error\\|Exception\\|Exit\\|Interrupt\\)\\(?: \\[[A-Z_]+\\]\\)?: .+\\)")
+    (last ,(concat "^ *\\(\\(?:[[:alnum:]_]+[.]\\)*[[:alpha:]][[:alnum:]_]*"
+                   "\\(?:Error\\|Exception\\|Exit\\|Interrupt\\)"
+                   "\\(?: \\[[A-Z_]+\\]\\)?: .+\\)"))
     "^\\(Debugger entered--Lisp error: .+\\)"
     ;; A place in a file with a message: Go, ruff.
     "^ *\\(?:vet: \\)?\\([^ \n:]+:[0-9]+\\(?::[0-9]+\\)?: .+\\)"

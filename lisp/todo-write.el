@@ -95,8 +95,8 @@ thread that exists, only HOST is set.
 \(fn THREAD &key PROJECT AGENT HOST PARENT PARENT-ITEM)"
   (cl-loop for (key . value) on properties by #'cddr
            unless (and value (memq key '(:project :agent :host :parent :parent-item)))
-           do (todo-write-core-wrong "properties" key
-                                     ":project, :agent, :host, :parent or :parent-item and a string"))
+           do (todo-write-core-wrong
+               "properties" key ":project, :agent, :host, :parent or :parent-item and a string"))
   (when (stringp project)
     (setq project (todo-write-core-plain
                    ;; Expanding could open a connection.
