@@ -181,14 +181,6 @@
                                         "eval_sexp"
                                         '(:expr "(error \"no %%s way\")"))))))
 
-(ert-deftest efrit-do-does-not-catch-a-quit ()
-  (efrit-do-tests--with-tools
-    (should (eq 'quit
-                (condition-case nil
-                    (efrit-do-execute-tool "eval_sexp"
-                                           '(:expr "(signal 'quit nil)"))
-                  (quit 'quit))))))
-
 (ert-deftest efrit-do-cuts-long-results-in-the-middle-and-says-how-much ()
   (efrit-do-tests--with-tools
     (let ((efrit-do-output-limit 20))

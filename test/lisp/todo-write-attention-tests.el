@@ -268,12 +268,6 @@ transitions, (KEY . STATE), newest first."
     (todo-write-set-activity "sub" 'waiting "permission")
     (should (equal (todo-write-attention-tests--order) '("a")))))
 
-(ert-deftest todo-write-attention-forgets-with-the-thread ()
-  (todo-write-attention-tests--with
-    (todo-write-set-activity "a" 'waiting)
-    (todo-write-forget "a")
-    (should-not (todo-write-agents))))
-
 ;;; Seen, dismissed
 
 (ert-deftest todo-write-attention-counts-an-ended-turn-as-unseen-until-seen ()
@@ -534,16 +528,6 @@ transitions, (KEY . STATE), newest first."
                        '(("select-window" "-t" "=my work:1.0") ("select-pane" "-t" "=my work:1.0")
                          ("switch-client" "-c" "/dev/pts/2" "-t" "=my work:1.0"))))))))
 
-(ert-deftest todo-write-next-waiting-shows-what-is-asked ()
-  (todo-write-attention-tests--with
-    (todo-write-request "a" :id "1" :kind 'permission :title "npm test" :answer #'ignore)
-    (unwind-protect
-        (save-window-excursion
-          (todo-write-next-waiting)
-          (should (equal (buffer-name) "*todo-write-request*"))
-          (should (string-search "npm test" (buffer-string))))
-      (todo-write-withdraw "a" "1"))))
-
 ;;; Mode line and tab bar
 
 (defmacro todo-write-attention-tests--with-mode-line (&rest body)
@@ -650,8 +634,9 @@ transitions, (KEY . STATE), newest first."
     (todo-write-mode-line-show `(mouse-1 (,(selected-window) mode-line (0 . 0) 0)))
     (should (equal "chat a" (buffer-name (window-buffer))))))
 
-(ert-deftest todo-write-mode-line-click-and-notification-lead-to-the-open-request ()
-  (dolist (go (list (lambda ()
+(ert-deftest todo-write-attention-each-way-to-an-agent-leads-to-its-open-request ()
+  (dolist (go (list #'todo-write-next-waiting
+                    (lambda ()
                       (todo-write-mode-line-show
                        `(mouse-1 (,(selected-window) mode-line (0 . 0) 0))))
                     (lambda () (todo-write-notify--visit "a"))))
@@ -708,14 +693,6 @@ Withdrawn ones are in `withdrawn'."
     (todo-write-set-activity "a" 'waiting "permission")
     (todo-write-set-activity "a" 'working)
     (should-not todo-write-notify--due)))
-
-(ert-deftest todo-write-notify-withdraws-notes-about-answered-requests ()
-  (todo-write-attention-tests--with-notes
-    (todo-write-set-activity "a" 'waiting "permission")
-    (todo-write-attention-tests--settle)
-    (should-not withdrawn)
-    (todo-write-set-activity "a" 'working)
-    (should (equal withdrawn notes))))
 
 (ert-deftest todo-write-notify-off-leaves-no-note-on-the-desktop ()
   (todo-write-attention-tests--with-notes

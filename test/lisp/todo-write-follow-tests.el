@@ -442,19 +442,6 @@ its state, ending and reason."
       (should (equal (ended) ending))
       (should-not (todo-write-activity "claude:a")))))
 
-(ert-deftest todo-write-follow-tests-an-agent-killed-while-followed-was-killed ()
-  (todo-write-follow-tests--with-child
-    (todo-write-follow file)
-    (should (equal (ended) '(active nil nil)))
-    (todo-write-follow-tests--kill child)
-    (todo-write-test-wait (lambda () (equal (ended) '(paused killed "killed"))))))
-
-(ert-deftest todo-write-follow-tests-an-agent-that-exits-ends-its-session ()
-  (todo-write-follow-tests--with-child
-    (todo-write-follow file)
-    (delete-file own)
-    (todo-write-test-wait (lambda () (equal (ended) '(paused session-ended "agent exited"))))))
-
 (ert-deftest todo-write-follow-tests-lines-that-are-read-after-the-end-of-their-process-run-no-turn ()
   (dolist (was-seen '(nil t))
     (todo-write-follow-tests--with

@@ -174,9 +174,14 @@
     (should-error (todo-write-test-press "n") :type 'user-error)
     (should (equal (todo-write-history-tests--rows) '(" + ○ One")))))
 
-(ert-deftest todo-write-history-marks-a-new-status-with-the-old-one ()
-  (todo-write-history-tests--with '(("One" "Two") (("One" "in_progress") "Two"))
-    (should (equal (todo-write-history-tests--rows) '(" → ● One ○ → ●" " ○ Two")))))
+(ert-deftest todo-write-history-marks-what-changed-with-what-it-was ()
+  (pcase-dolist (`(,before ,after . ,rows)
+                 '((("One" "Two") (("One" "in_progress") "Two") " → ● One ○ → ●" " ○ Two")
+                   (("One" "Two" "Three") ("Three" "One" "Two")
+                    " ↕ ○ Three ↕ from 3" " ○ One" " ○ Two")
+                   (("One") () " The list is empty." " − ○ One")))
+    (todo-write-history-tests--with (list before after)
+      (should (equal (todo-write-history-tests--rows) rows)))))
 
 (ert-deftest todo-write-history-marks-a-new-text-with-the-old-one ()
   (todo-write-history-tests--with '(("Write the first test" "Two"))
@@ -187,22 +192,12 @@
     (should (equal (todo-write-history-tests--rows)
                    '(" ~ ○ Write the second test" " was: Write the first test" " ○ Two")))))
 
-(ert-deftest todo-write-history-marks-moves-with-the-old-position ()
-  (todo-write-history-tests--with '(("One" "Two" "Three") ("Three" "One" "Two"))
-    (should (equal (todo-write-history-tests--rows)
-                   '(" ↕ ○ Three ↕ from 3" " ○ One" " ○ Two")))))
-
 (ert-deftest todo-write-history-shows-what-was-removed ()
   (todo-write-history-tests--with '(("One" ("Two" "completed")) ("One"))
     (should (equal (todo-write-history-tests--rows) '(" ○ One" " − ✓ Two")))
     (goto-char (point-max))
     (search-backward "Two")
     (should (eq (get-text-property (point) 'face) 'todo-write-removed))))
-
-(ert-deftest todo-write-history-of-a-cleared-list-says-so ()
-  (todo-write-history-tests--with '(("One") ())
-    (should (equal (todo-write-history-tests--rows)
-                   '(" The list is empty." " − ○ One")))))
 
 (ert-deftest todo-write-history-puts-point-on-the-first-change ()
   (todo-write-history-tests--with '(("One" "Two") ("One" ("Two" "completed")))

@@ -14,7 +14,6 @@
 (require 'ert)
 (require 'seq)
 (require 'todo-write-list)
-(require 'todo-write-list)
 (require 'todo-write-row)
 (require 'todo-write-view)
 (require 'todo-write-test-helper)

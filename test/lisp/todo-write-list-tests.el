@@ -387,13 +387,6 @@ That is in milliseconds since the epoch."
       (run-hook-with-args 'window-buffer-change-functions (selected-window))
       (should (todo-write-page-find-row "a")))))
 
-(ert-deftest todo-write-list-tells-agents-of-one-project-and-title-apart ()
-  (todo-write-list-tests--with
-    (dolist (key '("claude:1234567890" "claude:abcdefghij"))
-      (todo-write-observe key "TITLE" "Login"))
-    (should (equal (sort (mapcar #'cadr (todo-write-list-tests--rows)) #'string<)
-                   '("123456… Login" "abcdef… Login")))))
-
 (ert-deftest todo-write-list-marks-the-first-of-two-agents-when-the-second-gets-its-title ()
   (todo-write-list-tests--with
     (cl-flet ((name (key title)
@@ -542,12 +535,6 @@ That is in milliseconds since the epoch."
     (todo-write-test-write "sub" "Two")
     (should (equal "main" (todo-write-choose-default)))))
 
-(ert-deftest todo-write-view-shows-that-its-thread-was-forgotten ()
-  (todo-write-test-with-view
-    (todo-write-test-write "a" "One")
-    (todo-write-forget "a")
-    (should (string-match-p "No plan yet" (todo-write-test-text)))))
-
 (ert-deftest todo-write-view-shows-the-next-plan-after-its-own-was-forgotten ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One")
@@ -556,6 +543,7 @@ That is in milliseconds since the epoch."
     (should (string-search "One" (todo-write-test-text)))
     (todo-write-test-open "One")
     (todo-write-forget "a")
+    (should (string-search "No plan yet" (todo-write-test-text)))
     (should-error (todo-write-test-press "+") :type 'user-error)
     (should-not (todo-write-threads))
     (todo-write-test-write "c" "Two")

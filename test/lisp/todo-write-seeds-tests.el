@@ -49,14 +49,6 @@ The lists are PREVIOUS and CURRENT."
   "Return the sorted keys of OBJECT, an alist, as symbols."
   (sort (mapcar #'car object) #'string<))
 
-(ert-deftest todo-write-seeds-a-modified-item-has-its-state-before-and-after ()
-  "Seed 000, 9.1, and 5: the same id with other content."
-  (let* ((old (todo-write-seeds-tests--item "1" "Task 1"))
-         (new (todo-write-seeds-tests--item "1" "Task 1 Updated"))
-         (change (aref (plist-get (todo-write-diff (vector old) (vector new)) :modified) 0)))
-    (should (equal (plist-get (plist-get change :previousItem) :description) "Task 1"))
-    (should (equal (plist-get (plist-get change :item) :description) "Task 1 Updated"))))
-
 (ert-deftest todo-write-seeds-mixed-changes-are-told-apart-and-have-their-positions ()
   "Seed 000, 9.1, 10.1 and 10.2."
   (should (equal (seq-map (lambda (change)
@@ -69,13 +61,6 @@ The lists are PREVIOUS and CURRENT."
                                               (todo-write-seeds-tests--item "4" "Task 4")))
                                      :changes))
                  '(("modified" "2" 1 nil) ("added" "4" 2 nil) ("removed" "3" nil 2)))))
-
-(ert-deftest todo-write-seeds-a-status-alone-modifies-no-item ()
-  "Seed 000, 9.1, 5 and 10.2: it is a status_changed."
-  (should (equal (todo-write-seeds-tests--kinds
-                  (vector (todo-write-seeds-tests--item "1" "Task 1"))
-                  (vector (todo-write-seeds-tests--item "1" "Task 1" :status "in_progress")))
-                 '(nil nil nil ("1") nil))))
 
 (ert-deftest todo-write-seeds-an-undefined-list-is-an-empty-one ()
   "Seed 000, 1.1 and 9.1: added and removed items, and 5: undefined states."
@@ -166,27 +151,6 @@ The time of creation is compared, that of an update is not."
                              (cadr (should-error (apply #'todo-write-diff lists)
                                                  :type 'todo-write-input-error)))))))
 
-(ert-deftest todo-write-seeds-a-moved-item-is-neither-removed-nor-added ()
-  "Seed 000, 5, 10.1 and 10.2: a reordered item has both positions."
-  (let ((changes (todo-write-diff (todo-write-seeds-tests--list "1" "2" "3")
-                                  (todo-write-seeds-tests--list "3" "1" "2"))))
-    (should (equal (todo-write-test-types changes) '("reordered")))
-    (let ((change (aref (plist-get changes :reordered) 0)))
-      (should (equal (list (plist-get change :itemId) (plist-get change :position)
-                           (plist-get change :previousPosition))
-                     '("3" 0 2))))))
-
-(ert-deftest todo-write-seeds-a-task-that-comes-back-has-a-new-id ()
-  "Seed 000, 5: an id is not used again after its removal."
-  (todo-write-with-store
-    (todo-write-test-write "a" "Read" "Paint the fence")
-    (should (equal (todo-write-seeds-tests--ids
-                    (plist-get (todo-write-test-write "a" "Read") :changes) :changes)
-                   '("t2")))
-    (let ((added (plist-get (todo-write-test-write "a" "Read" "Feed the cat") :changes)))
-      (should (equal (todo-write-test-types added) '("added")))
-      (should (equal (todo-write-seeds-tests--ids added :changes) '("t3"))))))
-
 (ert-deftest todo-write-seeds-a-diff-changes-neither-list ()
   "Seed 000, 6.3 and 7.3: no state is corrupted."
   (let* ((lists (list (todo-write-seeds-tests--list "1" "2")
@@ -194,16 +158,6 @@ The time of creation is compared, that of an update is not."
          (copies (copy-tree lists t)))
     (todo-write-apply-changes (car lists) (apply #'todo-write-diff lists))
     (should (equal lists copies))))
-
-(ert-deftest todo-write-seeds-changes-lead-from-the-one-list-to-the-other ()
-  "Seed 000, 1.1: what is reported is all that changed."
-  (let ((previous (todo-write-seeds-tests--list "a" "b" "c"))
-        (current (vector (todo-write-seeds-tests--item "c" "C")
-                         (todo-write-seeds-tests--item "n" "N")
-                         (todo-write-seeds-tests--item "a" "Task a" :status "completed"))))
-    (should (equal (todo-write-seeds-tests--kinds
-                    current (todo-write-apply-changes previous (todo-write-diff previous current)))
-                   '(nil nil nil nil nil)))))
 
 (ert-deftest todo-write-seeds-changes-of-any-span-fold-into-one-set ()
   "Seed 000, 10.1: aggregation, and 5: rapid successive updates."
@@ -243,16 +197,6 @@ The time of creation is compared, that of an update is not."
       (todo-write-unsubscribe handle))
     (nreverse heard)))
 
-(ert-deftest todo-write-seeds-the-first-list-of-an-agent-is-all-added ()
-  "Seed 000, 3.3 and 9.2, with a session of efrit-do."
-  (pcase-let ((`(,update . ,others)
-               (todo-write-seeds-tests--of-type
-                "PLAN_UPDATE" (cdr (todo-write-seeds-tests--play
-                                    (list (todo-write-seeds-tests--call "Plan it" "Build it")))))))
-    (should-not others)
-    (should (equal (todo-write-test-types (plist-get (plist-get update :content) :changes))
-                   '("added" "added")))))
-
 (ert-deftest todo-write-seeds-a-plan-update-has-the-whole-list-and-its-changes ()
   "Seed 000, 3.3, 7.1 and 9.2."
   (todo-write-with-store
@@ -278,19 +222,6 @@ The time of creation is compared, that of an update is not."
            (push (and (search-forward "Only here" nil t) t) saved))))
       (todo-write-test-write "a" "Only here")
       (should (equal saved '(t))))))
-
-(ert-deftest todo-write-seeds-a-subscriber-hears-its-thread-until-it-unsubscribes ()
-  "Seed 000, 4.1 and 4.3, and 6.3: threads are isolated."
-  (todo-write-with-store
-    (should (equal '("a")
-                   (mapcar (lambda (event) (plist-get event :threadId))
-                           (todo-write-seeds-tests--heard
-                            (lambda ()
-                              (todo-write-test-write "a" "One")
-                              (todo-write-test-write "b" "Two"))
-                            :type "PLAN_UPDATE" :thread "a"))))
-    (should (equal (todo-write-test-contents "a") '("One")))
-    (should (equal (todo-write-test-contents "b") '("Two")))))
 
 (ert-deftest todo-write-seeds-completed-items-can-be-kept-completed ()
   "Seed 000, 2.1: what an agent sends is sanitized."
@@ -520,17 +451,6 @@ Use this when:\\n- Breaking down a complex task into steps\\n\
         (should (plist-get outcome :is-error))
         (should (string-search "todo_write" (plist-get outcome :content)))))))
 
-(ert-deftest todo-write-seeds-each-call-is-the-whole-list ()
-  "Seed 003, design principle 1: the single source of truth, no increments.
-Open question 3: the store gives ids that stay, the agent sends none."
-  (todo-write-with-store
-    (todo-write-test-write "a" "One" "Two" "Three")
-    (todo-write-test-write "a" "Three" '("One" "completed"))
-    (should (equal (mapcar #'butlast (todo-write-test-rows "a"))
-                   '(("Three" "pending") ("One" "completed"))))
-    (should (equal (mapcar (lambda (content) (todo-write-test-id "a" content)) '("One" "Three"))
-                   '("t1" "t3")))))
-
 (ert-deftest todo-write-seeds-a-call-is-applied-whole-or-not-at-all ()
   "Seed 003, \"Why this design works\" 2, and Option B 4: validation."
   (todo-write-with-store
@@ -582,17 +502,6 @@ Open question 3: the store gives ids that stay, the agent sends none."
                        ("pending" " ○ Run the build")
                        ("in_progress" " ● Running the build")
                        (_ " ✓ Run the build")))))))
-
-(ert-deftest todo-write-seeds-the-mode-line-shows-the-current-task ()
-  "Seed 003, phase 2.2."
-  (todo-write-test-with-shapes
-    (unwind-protect
-        (progn
-          (todo-write-mode-line-mode 1)
-          (todo-write-test-write "a" '("Read" "completed") '("Convert" "in_progress" "Converting"))
-          (should (equal (string-trim (substring-no-properties todo-write-mode-line-string))
-                         "[1/2 Converting]")))
-      (todo-write-mode-line-mode -1))))
 
 ;;; 003: the four bugs
 
@@ -675,13 +584,6 @@ subscribers heard.  The tool \"count\" returns how often it ran."
                            (plist-get outcome :tool-results))
                    '("count" "session_complete")))))
 
-(ert-deftest todo-write-seeds-a-simple-command-needs-no-plan ()
-  "Seed 003, positive findings, and design principle 5."
-  (let ((outcome (car (todo-write-seeds-tests--play
-                       '((:tool "eval_sexp" :input (:expr "(+ 1 2)")))))))
-    (should (equal (todo-write-seeds-tests--values outcome :status :state) '(done empty)))
-    (should (string-search "[eval_sexp] 3" (plist-get outcome :result)))))
-
 (ert-deftest todo-write-seeds-a-session-is-recorded-from-command-to-answer ()
   "Seed 003, positive findings: the log of a session; seed 001, 8: its data flow."
   (should (equal (cl-loop for event in (cdr (todo-write-seeds-tests--play
@@ -725,21 +627,6 @@ subscribers heard.  The tool \"count\" returns how often it ran."
                                               :children [(:content "Within")])]))))
       (should (equal (todo-write-test-contents "a") '("One")))
       (should (string-search "children" (car (plist-get outcome :notices)))))))
-
-(ert-deftest todo-write-seeds-an-interruption-pauses-the-list-and-can-be-continued ()
-  "Seed 003, open question 4."
-  (todo-write-with-store
-    (todo-write-test-write "a" '("One" "in_progress"))
-    (should (eq (todo-write-pause "a" "interrupted") 'paused))
-    (should (equal (plist-get (todo-write-summary "a") :reason) "interrupted"))
-    (should-not (plist-get (todo-write-times "a" "t1") :running))
-    (should (eq (todo-write-resume "a") 'active))
-    (should-not (plist-get (todo-write-summary "a") :reason))
-    (should (plist-get (todo-write-times "a" "t1") :running))
-    (todo-write-pause "a" "interrupted")
-    (ert-info ("The agent's next call continues, too")
-      (todo-write-test-write "a" '("One" "completed") '("Two" "in_progress"))
-      (should (eq (todo-write-state "a") 'active)))))
 
 (provide 'todo-write-seeds-tests)
 ;;; todo-write-seeds-tests.el ends here

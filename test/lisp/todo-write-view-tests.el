@@ -75,11 +75,6 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (todo-write-test-write "a" '("One" "completed") "Two")
     (should (string-match-p "\\` Tidy up +1/2  ━+─+\\'" (todo-write-view-tests--header)))))
 
-(ert-deftest todo-write-view-without-a-title-says-plan ()
-  (todo-write-test-with-view
-    (todo-write-test-write "a" "One")
-    (should (string-match-p "\\` Plan +0/1  ─+\\'" (todo-write-view-tests--header)))))
-
 (ert-deftest todo-write-view-says-when-all-is-done ()
   (todo-write-test-with-view
     (todo-write-test-write "a" '("One" "completed"))
@@ -299,14 +294,6 @@ Leave out times if WITHOUT-TIMES is non-nil."
         (should (equal (cons step (todo-write-view-tests--rows)) (cons step (car fresh))))
         (should (equal (todo-write-view-tests--look 'without-times) (cdr fresh)))))))
 
-(ert-deftest todo-write-view-leaves-other-threads-alone ()
-  (todo-write-test-with-view
-    (todo-write-test-write "a" "One")
-    (let ((tick (buffer-modified-tick)))
-      (todo-write "b" (todo-write-test-todos "Other"))
-      (should (= tick (buffer-modified-tick)))
-      (should (equal (todo-write-view-tests--rows) '(" ○ One"))))))
-
 (ert-deftest todo-write-view-shows-a-thread-that-was-forgotten-and-restarted ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two")
@@ -357,14 +344,6 @@ Leave out times if WITHOUT-TIMES is non-nil."
       (should (equal (todo-write-view-tests--rows) rows))
       (todo-write-view-draw-all)
       (should (equal (todo-write-view-tests--rows) rows)))))
-
-(ert-deftest todo-write-view-brings-a-dropped-task-back-by-undo ()
-  (todo-write-test-with-view
-    (todo-write-test-write "a" "Keep" "Drop" "Last")
-    (todo-write-test-write "a" "Keep" "Last")
-    (todo-write-undo "a")
-    (should (equal (todo-write-view-tests--rows)
-                   '(" ○ Keep" " ○ Drop" " ○ Last")))))
 
 (defun todo-write-view-tests--highlighted ()
   "Return a list of the highlighted text and its other faces."
@@ -855,6 +834,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (todo-write-test-write "b" '("Other" "in_progress"))
     (todo-write-redraw)
     (todo-write-observe "b" "MESSAGE" "Hello.")
+    (todo-write-test-write "b" '("Other" "completed"))
     (should-not (todo-write-events-marked-p (current-buffer)))
     (todo-write-observe "a" "MESSAGE" "Hello.")
     (should (todo-write-events-marked-p (current-buffer)))))
