@@ -109,13 +109,6 @@
   (codex-answer--start)
   (funcall function))
 
-(defun codex-answer--thread ()
-  "Return the thread of the session, or nil."
-  (if machine-helper-name
-      (seq-find (lambda (thread) (string-match-p "\\`build/codex:[^/]+\\'" thread))
-                (todo-write-threads))
-    (hosts-thread "codex")))
-
 (defun codex-answer--request (title)
   "Wait until Codex asks for TITLE, and return the request."
   (let (request)

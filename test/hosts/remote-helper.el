@@ -151,18 +151,6 @@ The PATH there has no ~/.todo-write/bin, and its login shell is talkative."
       (remote-stop-sshd)
       (delete-directory remote-folder t))))
 
-(defun remote-run (command &rest format)
-  "Run COMMAND, for `format' with FORMAT, on the host; return (STATUS . OUTPUT).
-This Emacs answers meanwhile."
-  (with-temp-buffer
-    (let ((process (make-process :name "run" :buffer (current-buffer) :noquery t
-                                 :connection-type 'pipe :sentinel #'ignore
-                                 :command (list "ssh" "build" (apply #'format command format)))))
-      (process-send-eof process)
-      (todo-write-test-wait (lambda () (not (process-live-p process))))
-      (while (accept-process-output process 0))
-      (cons (process-exit-status process) (string-trim (buffer-string))))))
-
 ;;; Agents
 
 (defun remote--environment (&rest variables)

@@ -65,6 +65,19 @@ An event is a plist, as in JSON."
   (todo-write-test-wait (lambda () (not (efrit-do-session-running-p session))))
   session)
 
+(defun efrit-do-session-tests--cancelled (&rest events)
+  "Start a session that plans and would then play EVENTS; cancel it meanwhile.
+Return it, as it would go on without pauses."
+  (let ((session (efrit-do-session-tests--start
+                  (list (list (efrit-do-session-tests--plan "in_progress"))
+                        (cons '(:pause 60) events))
+                  :speed 1)))
+    (todo-write-test-wait
+     (lambda () (eq 'active (todo-write-state (efrit-do-session-thread session)))))
+    (efrit-do-cancel)
+    (setf (efrit-do-replay--state-speed (efrit-do-session-state session)) 0)
+    session))
+
 (defun efrit-do-session-tests--plan (&rest statuses)
   "Return a call of todo_write for tasks with STATUSES."
   (let ((n 0))
@@ -323,31 +336,17 @@ Go on for a while, to see whether anything happens after its end."
 
 (ert-deftest efrit-do-cancel-stops-at-once-and-pauses-the-list ()
   (efrit-do-session-tests--with-sessions
-    (let ((session (efrit-do-session-tests--start
-                    (list (list (efrit-do-session-tests--plan "in_progress"))
-                          '((:pause 60) (:tool "count")))
-                    :speed 1)))
-      (todo-write-test-wait
-       (lambda () (eq 'active (todo-write-state
-                               (efrit-do-session-thread session)))))
-      (efrit-do-cancel)
+    (let* ((session (efrit-do-session-tests--cancelled '(:tool "count")))
+           (thread (efrit-do-session-thread session)))
       (should (eq (efrit-do-session-status session) 'cancelled))
-      (let ((thread (efrit-do-session-thread session)))
-        (should (eq (todo-write-state thread) 'paused))
-        (should (equal (car (last (efrit-do-session-tests--types thread)))
-                       "AGENT_SUSPENDED")))
+      (should (eq (todo-write-state thread) 'paused))
+      (should (equal (car (last (efrit-do-session-tests--types thread))) "AGENT_SUSPENDED"))
       (should (zerop ran)))))
 
 (ert-deftest efrit-do-continue-resumes-where-the-session-stopped ()
   (efrit-do-session-tests--with-sessions
-    (let* ((session (efrit-do-session-tests--start
-                     (list (list (efrit-do-session-tests--plan "in_progress"))
-                           '((:pause 60) (:text "Later.") (:tool "count")))
-                     :speed 1))
+    (let* ((session (efrit-do-session-tests--cancelled '(:text "Later.") '(:tool "count")))
            (thread (efrit-do-session-thread session)))
-      (todo-write-test-wait (lambda () (eq 'active (todo-write-state thread))))
-      (efrit-do-cancel)
-      (setf (efrit-do-replay--state-speed (efrit-do-session-state session)) 0)
       (let ((current-prefix-arg '(4)))
         (call-interactively #'efrit-do))
       (should (eq (todo-write-state thread) 'active))
@@ -359,13 +358,7 @@ Go on for a while, to see whether anything happens after its end."
 
 (ert-deftest efrit-do-a-session-that-cannot-continue-ends-and-can-be-tried-again ()
   (efrit-do-session-tests--with-sessions
-    (let ((session (efrit-do-session-tests--start
-                    (list (list (efrit-do-session-tests--plan "in_progress"))
-                          '((:pause 60) (:text "Later.")))
-                    :speed 1)))
-      (todo-write-test-wait
-       (lambda () (eq 'active (todo-write-state (efrit-do-session-thread session)))))
-      (efrit-do-cancel)
+    (let ((session (efrit-do-session-tests--cancelled '(:text "Later."))))
       (dolist (problem '((error "No key") (quit)))
         (cl-letf (((symbol-function 'efrit-do-backend-continue)
                    (lambda (&rest _) (signal (car problem) (cdr problem)))))
@@ -373,7 +366,6 @@ Go on for a while, to see whether anything happens after its end."
                                       ((error quit) (car err))))))
         (should (eq 'failed (efrit-do-session-status session)))
         (should (eq 'paused (todo-write-state (efrit-do-session-thread session)))))
-      (setf (efrit-do-replay--state-speed (efrit-do-session-state session)) 0)
       (efrit-do-session-tests--await (efrit-do-continue))
       (should (eq 'done (efrit-do-session-status session))))))
 

@@ -278,20 +278,6 @@ answer that allows always."
     (todo-write-answer-user--press "n")
     (should (equal '(("1" no nil)) (todo-write-user-eval 'test-answers)))))
 
-(ert-deftest todo-write-answer-always-takes-two-keys-and-says-what-it-allows ()
-  (todo-write-answer-user
-    (todo-write-user-eval '(test-ask "a" "1") '(todo-write-answer))
-    (todo-write-answer-user--press "A")
-    (should-not (todo-write-user-eval 'test-answers))
-    (should (string-match-p "Always: Run every npm test of this project"
-                            (todo-write-answer-user--on-screen)))
-    ;; At once, it does not count; taken back, it must be asked again.
-    (process-send-string todo-write-user-process "A")
-    (todo-write-answer-user--press "qA")
-    (should-not (todo-write-user-eval 'test-answers))
-    (todo-write-answer-user--press "A")
-    (should (equal '(("1" ever nil)) (todo-write-user-eval 'test-answers)))))
-
 ;;; Clicks
 
 (defun todo-write-answer-user--click (text)
@@ -451,8 +437,6 @@ answer that allows always."
                  nil))
         (todo-write-user-type "\r")
         (should (equal (windows) '("*efrit-todos*" "made\\u202e")))))))
-
-;;; What an agent says
 
 ;;; Answers
 

@@ -318,73 +318,54 @@
 ;;; Which request
 
 (ert-deftest todo-write-answer-stays-where-it-is-when-it-is-drawn-again ()
-  (todo-write-with-store
-    (todo-write-request "a" :id "1" :kind 'permission :title "Run it?" :answer #'ignore
-                        :detail (mapconcat #'number-to-string (number-sequence 1 90) "\n")
-                        :options '((:label "Yes" :value t :kind allow)))
-    (unwind-protect
-        (save-window-excursion
-          (todo-write-answer "a")
-          (revert-buffer)
-          (goto-char (point-min))
-          (search-forward "50")
-          (set-window-start nil (line-beginning-position))
-          (let ((start (window-start)) (point (point)))
-            (revert-buffer)
-            (should (= start (window-start)))
-            (should (= point (point))))
-          (should-error (clone-buffer)))
-      (kill-buffer todo-write-answer-buffer)
-      (todo-write-withdraw "a" "1"))))
+  (todo-write-answer-tests--drawn
+      (list :detail (mapconcat #'number-to-string (number-sequence 1 90) "\n")
+            :options '((:label "Yes" :value t :kind allow)))
+    (revert-buffer)
+    (goto-char (point-min))
+    (search-forward "50")
+    (set-window-start nil (line-beginning-position))
+    (let ((start (window-start)) (point (point)))
+      (revert-buffer)
+      (should (= start (window-start)))
+      (should (= point (point))))
+    (should-error (clone-buffer))))
 
 (ert-deftest todo-write-answer-chooses-nothing-by-a-key-without-a-number ()
-  (todo-write-with-store
-    (let ((given 'nothing))
-      (todo-write-request "a" :id "1" :kind 'permission :title "Where to?"
-                          :options '((:label "Here" :value here :kind other)
-                                     (:label "There" :value there :kind other))
-                          :answer (lambda (value _) (setq given value)))
-      (unwind-protect
-          (save-window-excursion
-            (todo-write-answer "a")
-            (setq todo-write-answer--end-seen t)
-            (let ((todo-write-answer-keys-counts t))
-              (dolist (event '(?\r ?0 ?9 (mouse-1 nil)))
-                (let ((last-command-event event))
-                  (should-error (call-interactively #'todo-write-answer-choose) :type 'user-error)))
-              (should (eq given 'nothing))
-              (let ((last-command-event ?2))
-                (call-interactively #'todo-write-answer-choose))
-              (should (eq given 'there))))
-        (kill-buffer todo-write-answer-buffer)
-        (todo-write-withdraw "a" "1")))))
+  (let ((given 'nothing))
+    (todo-write-answer-tests--drawn
+        (list :options '((:label "Here" :value here :kind other)
+                         (:label "There" :value there :kind other))
+              :answer (lambda (value _) (setq given value)))
+      (setq todo-write-answer--end-seen t)
+      (let ((todo-write-answer-keys-counts t))
+        (dolist (event '(?\r ?0 ?9 (mouse-1 nil)))
+          (let ((last-command-event event))
+            (should-error (call-interactively #'todo-write-answer-choose) :type 'user-error)))
+        (should (eq given 'nothing))
+        (let ((last-command-event ?2))
+          (call-interactively #'todo-write-answer-choose))
+        (should (eq given 'there))))))
 
 (ert-deftest todo-write-answer-changes-an-answer-before-all-are-given ()
-  (todo-write-with-store
-    (let (given)
-      (todo-write-request "a" :id "1" :kind 'question :title "Two things"
-                          :questions '((:question "Which?" :options ((:label "Oak") (:label "Ash")))
-                                       (:question "When?" :options ((:label "Now"))))
-                          :answer (lambda (value _) (setq given value)))
-      (save-window-excursion
-        (unwind-protect
-            (progn
-              (todo-write-answer "a")
-              (cl-flet ((press (key)
-                          (setq todo-write-answer--end-seen t)
-                          (let ((todo-write-answer-keys-counts t) (last-command-event key))
-                            (call-interactively (key-binding (string key))))))
-                (should-error (press ?u) :type 'user-error)
-                (press ?1)
-                (should (string-search "Which?  Oak" (buffer-string)))
-                (press ?u)
-                (should-not (string-search "Which?  Oak" (buffer-string)))
-                (press ?2)
-                (press ?1)
-                (should (equal given '(("Which?" . "Ash") ("When?" . "Now"))))))
-          (when (get-buffer todo-write-answer-buffer)
-            (kill-buffer todo-write-answer-buffer))
-          (todo-write-withdraw "a" "1"))))))
+  (let (given)
+    (todo-write-answer-tests--drawn
+        (list :kind 'question
+              :questions '((:question "Which?" :options ((:label "Oak") (:label "Ash")))
+                           (:question "When?" :options ((:label "Now"))))
+              :answer (lambda (value _) (setq given value)))
+      (cl-flet ((press (key)
+                  (setq todo-write-answer--end-seen t)
+                  (let ((todo-write-answer-keys-counts t) (last-command-event key))
+                    (call-interactively (key-binding (string key))))))
+        (should-error (press ?u) :type 'user-error)
+        (press ?1)
+        (should (string-search "Which?  Oak" (buffer-string)))
+        (press ?u)
+        (should-not (string-search "Which?  Oak" (buffer-string)))
+        (press ?2)
+        (press ?1)
+        (should (equal given '(("Which?" . "Ash") ("When?" . "Now"))))))))
 
 (ert-deftest todo-write-answer-a-question-is-refused-with-a-reason-if-its-agent-takes-one ()
   (dolist (text '(nil t))
@@ -409,38 +390,37 @@
     (should (eq 'todo-write-answer-choose (key-binding "A")))
     (should (eq 'undefined (key-binding "a")))))
 
+(defmacro todo-write-answer-tests--with-pauses (&rest body)
+  "Run BODY in a buffer where (pass) ends a pause; `pauses' are their seconds, newest first."
+  (declare (indent 0) (debug t))
+  `(let (pauses passed)
+     (cl-letf (((symbol-function 'run-at-time)
+                (lambda (seconds _repeat function &rest args)
+                  (push seconds pauses)
+                  (setq passed (apply-partially #'apply function args))
+                  (timer-create))))
+       (with-temp-buffer
+         (unwind-protect
+             (cl-flet ((pass () (funcall passed) (run-hooks 'pre-command-hook)))
+               ,@body)
+           (todo-write-answer-keys-end))))))
+
 (ert-deftest todo-write-answer-the-first-key-waits-longer-than-a-later-one ()
-  (let (pauses passed)
-    (cl-letf (((symbol-function 'run-at-time)
-               (lambda (seconds _repeat function &rest args)
-                 (push seconds pauses)
-                 (setq passed (apply-partially #'apply function args))
-                 (timer-create))))
-      (with-temp-buffer
-        (unwind-protect
-            (progn
-              (todo-write-answer-keys-begin #'ignore)
-              (run-hooks 'pre-command-hook)
-              (funcall passed)
-              (run-hooks 'pre-command-hook)
-              (should (equal '(0.7 0.7 0.5) (reverse pauses))))
-          (todo-write-answer-keys-end))))))
+  (todo-write-answer-tests--with-pauses
+    (todo-write-answer-keys-begin #'ignore)
+    (run-hooks 'pre-command-hook)
+    (pass)
+    (should (equal '(0.7 0.7 0.5) (reverse pauses)))))
 
 (ert-deftest todo-write-answer-keys-count-again-after-the-request-signalled-once ()
-  (let ((fails t) passed)
-    (cl-letf (((symbol-function 'run-at-time)
-               (lambda (_seconds _repeat function &rest args)
-                 (setq passed (apply-partially #'apply function args))
-                 (timer-create))))
-      (with-temp-buffer
-        (unwind-protect
-            (cl-flet ((press () (funcall passed) (run-hooks 'pre-command-hook)
-                             todo-write-answer-keys-counts))
-              (todo-write-answer-keys-begin (lambda () (when fails (error "Once"))))
-              (should-not (press))
-              (setq fails nil)
-              (should (press)))
-          (todo-write-answer-keys-end))))))
+  (let ((fails t))
+    (todo-write-answer-tests--with-pauses
+      (todo-write-answer-keys-begin (lambda () (when fails (error "Once"))))
+      (pass)
+      (should-not todo-write-answer-keys-counts)
+      (setq fails nil)
+      (pass)
+      (should todo-write-answer-keys-counts))))
 
 (ert-deftest todo-write-answer-showing-a-request-does-not-end-the-definition-of-a-macro ()
   (with-temp-buffer

@@ -10,7 +10,6 @@
 ;;; Code:
 
 (require 'ert)
-(require 'outline)
 (require 'cl-lib)
 (require 'todo-write-view-test-helper)
 

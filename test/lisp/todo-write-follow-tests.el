@@ -34,7 +34,8 @@
 (defmacro todo-write-follow-tests--with (&rest body)
   "Evaluate BODY with an empty store and an empty folder of transcripts.
 `project' is the root of a project, `folder' its folder of transcripts;
-`home' has the folders of both agents."
+`home' has the folders of both agents.  (session NAME PROMPT CONTENTS...)
+writes a session with the id NAME to `folder', and returns its file."
   (declare (indent 0) (debug t))
   `(todo-write-with-store
      (let* ((project (file-name-as-directory (make-temp-file "bakery" t)))
@@ -50,10 +51,13 @@
             (todo-write-follow--stopped nil)
             (todo-write-socket (expand-file-name "socket" (make-temp-file "socket" t))))
        (make-directory folder t)
-       (unwind-protect (progn ,@body)
-         (todo-write-follow-stop)
-         (delete-directory project t)
-         (delete-directory home t)))))
+       (cl-flet ((session (name prompt &rest contents)
+                   (apply #'todo-write-follow-tests--session
+                          (expand-file-name (concat name ".jsonl") folder) name prompt contents)))
+         (unwind-protect (progn ,@body)
+           (todo-write-follow-stop)
+           (delete-directory project t)
+           (delete-directory home t))))))
 
 (defun todo-write-follow-tests--start-mode ()
   "Switch the mode on, and wait until all homes are searched, and what it follows is read."
@@ -132,8 +136,7 @@ Its agent has a list of CONTENTS.  Return FILE."
 
 (ert-deftest todo-write-follow-tests-an-old-session-is-as-old-as-its-last-line-after-a-restart-too ()
   (todo-write-follow-tests--with
-    (let* ((file (todo-write-follow-tests--session
-                  (expand-file-name "a.jsonl" folder) "a" "Bake" '("Mix" "completed")))
+    (let* ((file (session "a" "Bake" '("Mix" "completed")))
            (todo-write-list-hours 1000000)
            (now (floor (float-time)))
            (since (lambda ()
@@ -164,8 +167,7 @@ Its agent has a list of CONTENTS.  Return FILE."
 
 (ert-deftest todo-write-follow-tests-appended-lines-show-without-a-command ()
   (todo-write-follow-tests--with
-    (let* ((file (todo-write-follow-tests--session
-                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+    (let* ((file (session "a" "Bake" "Mix"))
            (thread (todo-write-follow file))
            told)
       (let ((todo-write-change-functions
@@ -192,8 +194,7 @@ Its agent has a list of CONTENTS.  Return FILE."
 
 (ert-deftest todo-write-follow-tests-a-truncated-or-replaced-file-is-read-from-its-beginning ()
   (todo-write-follow-tests--with
-    (let* ((file (todo-write-follow-tests--session
-                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix" "Rest" "Bake"))
+    (let* ((file (session "a" "Bake" "Mix" "Rest" "Bake"))
            (thread (todo-write-follow file))
            (shows (lambda (&rest contents)
                     (todo-write-test-wait
@@ -210,9 +211,7 @@ Its agent has a list of CONTENTS.  Return FILE."
 (ert-deftest todo-write-follow-tests-a-quiet-session-is-paused-until-its-next-line ()
   (todo-write-follow-tests--with
     (let* ((todo-write-follow-quiet 600)
-           (file (todo-write-follow-tests--session
-                  (expand-file-name "a.jsonl" folder) "a" "Bake"
-                  '("Mix" "in_progress")))
+           (file (session "a" "Bake" '("Mix" "in_progress")))
            thread states)
       (set-file-times file (time-subtract nil 3600))
       (setq thread (todo-write-follow file))
@@ -232,8 +231,7 @@ Its agent has a list of CONTENTS.  Return FILE."
 
 (ert-deftest todo-write-follow-tests-a-subscriber-may-wait-for-input ()
   (todo-write-follow-tests--with
-    (let* ((file (todo-write-follow-tests--session
-                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+    (let* ((file (session "a" "Bake" "Mix"))
            (thread (todo-write-follow file))
            (depth 0) (deepest 0) (rings 0) (begun nil)
            (ring (lambda (&rest _) (cl-incf rings)))
@@ -278,8 +276,7 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
   (declare (indent 0) (debug t))
   `(todo-write-follow-tests--with
      (let* ((start (todo-write-follow-tests--start))
-            (file (todo-write-follow-tests--session
-                   (expand-file-name "a.jsonl" folder) "a" "Bake" '("Mix" "in_progress")))
+            (file (session "a" "Bake" '("Mix" "in_progress")))
             (thread (todo-write-follow file)))
        (cl-flet ((says (status &optional more)
                    (todo-write-follow-tests--process
@@ -591,7 +588,7 @@ its state, ending and reason."
   (todo-write-follow-tests--with-child
     (delete-file own)
     (set-file-times file (time-subtract nil 3600))
-    (todo-write-follow-tests--session (expand-file-name "b.jsonl" folder) "b" "Mill" "Grind")
+    (session "b" "Mill" "Grind")
     (todo-write-follow-tests--start-mode)
     (should-not (todo-write-follow--find file))
     (write-region (format "{\"sessionId\":\"a\",\"status\":\"busy\",\"cwd\":%S,\"startedAt\":%d}"
@@ -603,31 +600,27 @@ its state, ending and reason."
   "Wait until CONDITION, a function, returns non-nil; handle notifications."
   (todo-write-test-wait (lambda () (read-event nil nil 0.01) (funcall condition))))
 
-(defmacro todo-write-follow-tests--with-notifications (&rest body)
-  "Evaluate BODY without regular looks, so that only file notifications tell."
-  (declare (indent 0) (debug t))
-  `(let ((todo-write-follow-interval 1000)) ,@body))
-
 (ert-deftest todo-write-follow-tests-notifications-tell-of-new-sessions ()
   (todo-write-follow-tests--with-child
-    (todo-write-follow-tests--with-notifications
-      (let ((new (expand-file-name "b.jsonl" folder))
-            (line (json-serialize `(:type "user" :uuid "b-1" :sessionId "b" :cwd ,project
-                                    :isSidechain :false
-                                    :message (:role "user" :content "Mill")))))
-        (delete-file file)
-        (write-region (format "{\"sessionId\":\"b\",\"status\":\"busy\",\"cwd\":%S}"
-                              (directory-file-name project))
-                      nil own nil 'silent)
-        ;; Claude Code may write the first line in two pieces.
-        (todo-write-follow-tests--append new (substring line 0 20))
-        (todo-write-follow-tests--start-mode)
-        (should-not todo-write-follow--followed)
-        (todo-write-follow-tests--append new (substring line 20) "\n")
-        (todo-write-follow-tests--wait-for-event (lambda () (todo-write-follow--find new)))
-        (todo-write-follow-tests--write new "b" "w1" "Grind")
-        (todo-write-follow-tests--wait-for-event
-         (lambda () (equal (todo-write-test-contents "claude:b") '("Grind"))))))))
+    ;; Without regular looks, only file notifications tell.
+    (let ((todo-write-follow-interval 1000)
+          (new (expand-file-name "b.jsonl" folder))
+          (line (json-serialize `(:type "user" :uuid "b-1" :sessionId "b" :cwd ,project
+                                  :isSidechain :false
+                                  :message (:role "user" :content "Mill")))))
+      (delete-file file)
+      (write-region (format "{\"sessionId\":\"b\",\"status\":\"busy\",\"cwd\":%S}"
+                            (directory-file-name project))
+                    nil own nil 'silent)
+      ;; Claude Code may write the first line in two pieces.
+      (todo-write-follow-tests--append new (substring line 0 20))
+      (todo-write-follow-tests--start-mode)
+      (should-not todo-write-follow--followed)
+      (todo-write-follow-tests--append new (substring line 20) "\n")
+      (todo-write-follow-tests--wait-for-event (lambda () (todo-write-follow--find new)))
+      (todo-write-follow-tests--write new "b" "w1" "Grind")
+      (todo-write-follow-tests--wait-for-event
+       (lambda () (equal (todo-write-test-contents "claude:b") '("Grind")))))))
 
 ;;; Folders
 
@@ -712,8 +705,7 @@ its state, ending and reason."
 
 (ert-deftest todo-write-follow-tests-a-forgotten-session-is-shown-whole-again ()
   (todo-write-follow-tests--with
-    (let* ((file (todo-write-follow-tests--session (expand-file-name "a.jsonl" folder)
-                                                   "a" "Bake" "Mix" "Knead"))
+    (let* ((file (session "a" "Bake" "Mix" "Knead"))
            (thread (todo-write-follow file)))
       (todo-write-forget thread)
       (should (equal thread (todo-write-follow file)))
@@ -757,7 +749,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
 
 (ert-deftest todo-write-follow-tests-the-mode-follows-codex-and-its-turns ()
   (todo-write-follow-tests--with
-    (todo-write-follow-tests--session (expand-file-name "a.jsonl" folder) "a" "Bake" "A")
+    (session "a" "Bake" "A")
     (todo-write-follow-tests--start-mode)
     (should (todo-write-test-contents "claude:a"))
     (let ((file (apply #'todo-write-follow-tests--rollout home "c" (directory-file-name project)
@@ -774,8 +766,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
 (ert-deftest todo-write-follow-tests-a-hostile-title-is-offered-literally ()
   (todo-write-follow-tests--with
     (let* ((default-directory "/tmp/a\u202eb\e[31m/")
-           (file (todo-write-follow-tests--session
-                  (expand-file-name "a.jsonl" folder) "a" "Bake \u202e\u200b \e[31m it\nnow")))
+           (file (session "a" "Bake \u202e\u200b \e[31m it\nnow")))
       (pcase-let ((`((,title ,name . ,cells)) (todo-write-follow-sessions-choices
                                                (todo-write-follow--offered project nil))))
         (should (equal name file))
@@ -787,7 +778,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
 (ert-deftest todo-write-follow-tests-sessions-of-both-agents-are-offered ()
   (todo-write-follow-tests--with
     (let ((start (todo-write-follow-tests--start)))
-      (todo-write-follow-tests--session (expand-file-name "a.jsonl" folder) "a" "Bake")
+      (session "a" "Bake")
       (todo-write-follow-tests--process
        home "{\"sessionId\":\"a\",\"procStart\":%S,\"status\":\"waiting\",\"waitingFor\":\"plan\"}"
        start)
@@ -828,7 +819,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
     (delete-directory folder)
     (todo-write-follow-tests--start-mode)
     (make-directory folder)
-    (todo-write-follow-tests--session (expand-file-name "a.jsonl" folder) "a" "Bake" "A")
+    (session "a" "Bake" "A")
     (todo-write-test-wait (lambda () (equal (todo-write-test-contents "claude:a") '("A"))))))
 
 (ert-deftest todo-write-follow-tests-the-mode-follows-all-live-sessions-of-all-projects ()
@@ -860,8 +851,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
 
 (ert-deftest todo-write-follow-tests-a-stopped-session-stays-stopped-until-it-is-asked-for ()
   (todo-write-follow-tests--with
-    (let ((file (todo-write-follow-tests--session
-                 (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+    (let ((file (session "a" "Bake" "Mix"))
           (other (expand-file-name "b.jsonl" folder)))
       (todo-write-follow-tests--start-mode)
       (should (todo-write-follow--find file))
@@ -887,8 +877,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
 
 (ert-deftest todo-write-follow-tests-without-a-file-the-mode-is-switched-on ()
   (todo-write-follow-tests--with
-    (let ((file (todo-write-follow-tests--session
-                 (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix")))
+    (let ((file (session "a" "Bake" "Mix")))
       (should-not (todo-write-follow))
       (should todo-write-agents-mode)
       (todo-write-test-wait (lambda () (todo-write-follow--find file))))))
@@ -906,8 +895,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
 
 (ert-deftest todo-write-follow-tests-the-mode-that-is-on-already-ends-nothing ()
   (todo-write-follow-tests--with
-    (let ((file (todo-write-follow-tests--session
-                 (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix")))
+    (let ((file (session "a" "Bake" "Mix")))
       (todo-write-follow-tests--start-mode)
       (let ((session (todo-write-follow--find file))
             (revision (plist-get (todo-write-summary "claude:a") :revision)))
@@ -936,8 +924,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
 
 (ert-deftest todo-write-follow-tests-a-second-emacs-follows-nothing-until-it-takes-over ()
   (todo-write-follow-tests--with
-    (let* ((file (todo-write-follow-tests--session
-                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+    (let* ((file (session "a" "Bake" "Mix"))
            (first (todo-write-test-start
                    '(require 'todo-write-agents)
                    `(setq todo-write-socket ,todo-write-socket
@@ -970,8 +957,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
 
 (ert-deftest todo-write-follow-tests-a-program-that-is-killed-is-started-again-and-loses-nothing ()
   (todo-write-follow-tests--with
-    (let ((file (todo-write-follow-tests--session
-                 (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+    (let ((file (session "a" "Bake" "Mix"))
           (todo-write-hub--deaths nil))
       (todo-write-follow-tests--start-mode)
       (should (todo-write-follow--find file))
@@ -984,7 +970,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
         (should-not (eq program todo-write-hub-process))
         (should (= (1+ revisions) (length (todo-write-revisions "claude:a"))))
         ;; New sessions are followed, too.
-        (todo-write-follow-tests--session (expand-file-name "b.jsonl" folder) "b" "Mill" "Grind")
+        (session "b" "Mill" "Grind")
         (todo-write-test-wait
          (lambda () (equal '("Grind") (todo-write-test-contents "claude:b"))))))))
 
@@ -1021,8 +1007,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
            (start (todo-write-follow-tests--start)))
       (cl-flet ((state () (todo-write-agent-state (todo-write-agent "claude:a"))))
         (todo-write-follow-tests--start-mode)
-        (todo-write-follow-tests--session (expand-file-name "a.jsonl" folder) "a"
-                                          "Bake" '("Mix" "in_progress"))
+        (session "a" "Bake" '("Mix" "in_progress"))
         (todo-write-follow-tests--process
          home "{\"sessionId\":\"a\",\"procStart\":%S,\"status\":\"busy\"}" start)
         (todo-write-test-wait (lambda () (eq 'working (state))))
@@ -1080,9 +1065,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
       (make-directory other)
       (let ((default-directory "/elsewhere/"))
         (todo-write-follow-tests--session (expand-file-name "o.jsonl" other) "o" "Elsewhere"))
-      (set-file-times (todo-write-follow-tests--session
-                       (expand-file-name "a.jsonl" folder) "a" "Older, here")
-                      (time-subtract nil 7200))
+      (set-file-times (session "a" "Older, here") (time-subtract nil 7200))
       (dolist (name '("b" "c"))
         (set-file-times (todo-write-follow-tests--session
                          (expand-file-name (concat name ".jsonl") folder) name "Twice")
@@ -1194,8 +1177,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
 
 (ert-deftest todo-write-follow-goes-on-in-the-background-after-a-quit ()
   (todo-write-follow-tests--with
-    (let* ((file (todo-write-follow-tests--session
-                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+    (let* ((file (session "a" "Bake" "Mix"))
            (inhibited 'unknown)
            (todo-write-change-functions (list (lambda (&rest _) (setq inhibited inhibit-quit)))))
       (cl-letf (((symbol-function 'accept-process-output)
@@ -1209,8 +1191,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
 
 (ert-deftest todo-write-follow-returns-when-all-that-the-file-has-is-in-the-plan ()
   (todo-write-follow-tests--with
-    (let ((file (todo-write-follow-tests--session
-                 (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+    (let ((file (session "a" "Bake" "Mix"))
           (todo-write-follow-interval 1000))
       (dotimes (n 20)
         (todo-write-follow-tests--write file "a" (format "x%d" n) (format "Mix %d" n))
@@ -1219,10 +1200,8 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
 
 (ert-deftest todo-write-follow-signals-where-it-cannot-wait ()
   (todo-write-follow-tests--with
-    (let* ((file (todo-write-follow-tests--session
-                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
-           (other (todo-write-follow-tests--session
-                   (expand-file-name "b.jsonl" folder) "b" "Mill" "Grind"))
+    (let* ((file (session "a" "Bake" "Mix"))
+           (other (session "b" "Mill" "Grind"))
            (result 'none)
            (todo-write-change-functions
             (list (lambda (&rest _)
@@ -1242,8 +1221,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
           (progn
             ;; Before the one that takes it.
             (add-hook 'todo-write-hub-functions fails -90)
-            (todo-write-follow (todo-write-follow-tests--session
-                                (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+            (todo-write-follow (session "a" "Bake" "Mix"))
             (should (todo-write-test-contents "claude:a")))
         (remove-hook 'todo-write-hub-functions fails)))))
 
@@ -1460,8 +1438,7 @@ UUID begins the names of the lines."
 (ert-deftest todo-write-follow-tells-how-much-of-a-long-session-is-read ()
   (todo-write-follow-tests--with
     (require 'todo-write-view)
-    (let* ((file (todo-write-follow-tests--session (expand-file-name "s.jsonl" folder)
-                                                   "s" "Bake" "Knead"))
+    (let* ((file (session "s" "Bake" "Knead"))
            (line (concat (json-serialize `(:type "assistant" :sessionId "s"
                                            :message (:role "assistant" :id "m"
                                                      :content [(:type "text" :text "So")])))

@@ -66,6 +66,13 @@
   "Wait until the current chat contains TEXT."
   (todo-write-test-wait (lambda () (string-search text (buffer-string)))))
 
+(defun todo-write-gptel-e2e--chat (port prompt &optional text)
+  "Switch the mode on, and say PROMPT to OpenAI on PORT; wait for TEXT, if non-nil."
+  (todo-write-gptel-mode)
+  (todo-write-gptel-e2e--use 'openai port)
+  (todo-write-gptel-e2e--say prompt)
+  (when text (todo-write-gptel-e2e--wait-for text)))
+
 (defun todo-write-gptel-e2e--press (keys)
   "Press KEYS where gptel asks for a permission in the current chat."
   (let ((overlay (seq-find (lambda (overlay) (overlay-get overlay 'gptel-tool))
@@ -111,10 +118,7 @@
 
 (ert-deftest todo-write-gptel-sends-our-schema ()
   (todo-write-gptel-e2e--with-chat port
-    (todo-write-gptel-mode)
-    (todo-write-gptel-e2e--use 'openai port)
-    (todo-write-gptel-e2e--say "Bake a cake")
-    (todo-write-gptel-e2e--wait-for "warm enough")
+    (todo-write-gptel-e2e--chat port "Bake a cake" "warm enough")
     (let* ((body (plist-get (car (todo-write-mock-requests port)) :body))
            (tool (plist-get (aref (plist-get body :tools) 0) :function))
            (schema (todo-write-tool-schema))
@@ -128,10 +132,7 @@
 
 (ert-deftest todo-write-gptel-sends-a-refusal-to-the-model ()
   (todo-write-gptel-e2e--with-chat port
-    (todo-write-gptel-mode)
-    (todo-write-gptel-e2e--use 'openai port)
-    (todo-write-gptel-e2e--say "Boil an egg")
-    (todo-write-gptel-e2e--wait-for "should not have")
+    (todo-write-gptel-e2e--chat port "Boil an egg" "should not have")
     (should (string-search "todos[0].status: received \"blocked\""
                            (car (todo-write-mock-answers port))))
     (should (eq (todo-write-state todo-write-gptel-thread) 'empty))))
@@ -181,9 +182,7 @@
 
 (ert-deftest todo-write-gptel-reports-a-failed-request ()
   (todo-write-gptel-e2e--with-chat port
-    (todo-write-gptel-mode)
-    (todo-write-gptel-e2e--use 'openai port)
-    (todo-write-gptel-e2e--say "Fry fish")
+    (todo-write-gptel-e2e--chat port "Fry fish")
     (todo-write-test-wait
      (lambda () (and todo-write-gptel-thread
                      (eq 'failed (car (todo-write-activity todo-write-gptel-thread))))))
@@ -193,9 +192,7 @@
 
 (ert-deftest todo-write-gptel-pauses-the-plan-of-an-aborted-request ()
   (todo-write-gptel-e2e--with-chat port
-    (todo-write-gptel-mode)
-    (todo-write-gptel-e2e--use 'openai port)
-    (todo-write-gptel-e2e--say "Peel potatoes")
+    (todo-write-gptel-e2e--chat port "Peel potatoes")
     (todo-write-test-wait (lambda () todo-write-gptel-thread))
     (should (eq (todo-write-state todo-write-gptel-thread) 'active))
     (todo-write-test-wait (lambda () (todo-write-activity todo-write-gptel-thread)))
@@ -206,10 +203,7 @@
 (ert-deftest todo-write-gptel-shows-the-plan-in-the-chat-but-not-to-the-model ()
   (todo-write-gptel-e2e--with-chat port
     (let ((todo-write-gptel-in-chat t))
-      (todo-write-gptel-mode)
-      (todo-write-gptel-e2e--use 'openai port)
-      (todo-write-gptel-e2e--say "Bake a cake")
-      (todo-write-gptel-e2e--wait-for "warm enough")
+      (todo-write-gptel-e2e--chat port "Bake a cake" "warm enough")
       (let ((shown (lambda ()
                      (overlay-get todo-write-gptel--overlay 'before-string)))
             (position (overlay-start todo-write-gptel--overlay)))

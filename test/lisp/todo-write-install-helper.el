@@ -357,24 +357,11 @@ values of the sessions; :home."
       (plist-get (plist-get (todo-write-install-try way t) :first) :error)
     (error (error-message-string err))))
 
-(defun todo-write-install-problem (tried)
-  "Return the problem in TRIED, the results of a way, or nil."
-  (or (plist-get (plist-get tried :first) :error)
-      (plist-get (plist-get tried :second) :error)
-      (and (todo-write-install-question (plist-get tried :second))
-           "A second Emacs asked again.")))
-
 (defun todo-write-install-question (session)
   "Return the question that SESSION asked about the module, or nil."
   (let ((messages (or (plist-get session :messages) "")))
     (and (string-match "^The module of todo-write.*(y or n) y$" messages)
          (match-string 0 messages))))
-
-;;; The transcript
-
-(defun todo-write-install--indented (text)
-  "Return TEXT with each line indented and without paths of this machine."
-  (replace-regexp-in-string "^\\(.\\)" "    \\1" text))
 
 (provide 'todo-write-install-helper)
 ;;; todo-write-install-helper.el ends here

@@ -37,6 +37,12 @@
      (goto-char (point-min))
      ,@body))
 
+(defmacro todo-write-isearch-tests--with-narrow-plan (&rest body)
+  "Run BODY as `todo-write-isearch-tests--with-plan' does, in 42 columns."
+  (declare (indent 0) (debug t))
+  `(let ((todo-write-view-max-width 42))
+     (todo-write-isearch-tests--with-plan ,@body)))
+
 (defun todo-write-isearch-tests--type (keys)
   "Type KEYS, as for `kbd', in this buffer, as a user does."
   (set-window-buffer nil (current-buffer))
@@ -52,14 +58,11 @@
          (not (invisible-p (1- (point)))))))
 
 (ert-deftest todo-write-isearch-finds-the-cut-end-of-a-title ()
-  (todo-write-isearch-tests--with-plan
-    (let ((todo-write-view-max-width 42))
-      (todo-write-view-refresh)
-      (goto-char (point-min))
-      (should-not (string-match-p "quince" (todo-write-test-text)))
-      (todo-write-isearch-tests--type "C-s quince RET")
-      (should (looking-back "quince" (line-beginning-position)))
-      (should (todo-write-isearch-tests--visible-p "quince")))))
+  (todo-write-isearch-tests--with-narrow-plan
+    (should-not (string-match-p "quince" (todo-write-test-text)))
+    (todo-write-isearch-tests--type "C-s quince RET")
+    (should (looking-back "quince" (line-beginning-position)))
+    (should (todo-write-isearch-tests--visible-p "quince"))))
 
 (ert-deftest todo-write-isearch-finds-the-cut-beginning-of-a-files-name ()
   (todo-write-isearch-tests--with-plan
@@ -78,27 +81,21 @@
       (should (todo-write-isearch-tests--visible-p "papaya")))))
 
 (ert-deftest todo-write-isearch-finds-a-match-across-the-cut ()
-  (todo-write-isearch-tests--with-plan
-    (let ((todo-write-view-max-width 42))
-      (todo-write-view-refresh)
-      (goto-char (point-min))
-      (todo-write-isearch-tests--type "C-s Convert C-w C-w RET")
-      (should (todo-write-isearch-tests--visible-p "quince")))))
+  (todo-write-isearch-tests--with-narrow-plan
+    (todo-write-isearch-tests--type "C-s Convert C-w C-w RET")
+    (should (todo-write-isearch-tests--visible-p "quince"))))
 
 (ert-deftest todo-write-isearch-that-is-quit-leaves-the-buffer-as-it-was ()
-  (todo-write-isearch-tests--with-plan
-    (let ((todo-write-view-max-width 42))
-      (todo-write-view-refresh)
-      (goto-char (point-min))
-      (search-forward " ✓ First")
-      (goto-char (line-beginning-position))
-      (let ((text (todo-write-test-text)) (point (point)))
-        (condition-case nil
-            (todo-write-isearch-tests--type "C-s quince C-g")
-          (quit nil))
-        (should (equal text (todo-write-test-text)))
-        (should (= point (point)))
-        (should-not todo-write-view-rows-open)))))
+  (todo-write-isearch-tests--with-narrow-plan
+    (search-forward " ✓ First")
+    (goto-char (line-beginning-position))
+    (let ((text (todo-write-test-text)) (point (point)))
+      (condition-case nil
+          (todo-write-isearch-tests--type "C-s quince C-g")
+        (quit nil))
+      (should (equal text (todo-write-test-text)))
+      (should (= point (point)))
+      (should-not todo-write-view-rows-open))))
 
 (ert-deftest todo-write-isearch-shows-the-row-and-the-entry-of-cut-text-in-full ()
   (todo-write-isearch-tests--with-plan
@@ -114,13 +111,11 @@
       (should (string-match-p "papaya" (todo-write-test-text))))))
 
 (ert-deftest todo-write-view-copies-the-whole-text-of-rows-that-are-cut ()
-  (todo-write-isearch-tests--with-plan
-    (let ((todo-write-view-max-width 42))
-      (todo-write-view-refresh)
-      (kill-ring-save (point-min) (point-max))
-      (let ((copy (current-kill 0)))
-        (should (string-search "quince at the end" copy))
-        (should-not (text-property-not-all 0 (length copy) 'display nil copy))))))
+  (todo-write-isearch-tests--with-narrow-plan
+    (kill-ring-save (point-min) (point-max))
+    (let ((copy (current-kill 0)))
+      (should (string-search "quince at the end" copy))
+      (should-not (text-property-not-all 0 (length copy) 'display nil copy)))))
 
 (ert-deftest todo-write-isearch-that-finds-visible-text-opens-nothing ()
   (todo-write-isearch-tests--with-plan

@@ -10,6 +10,15 @@
 (require 'todo-write-search)
 (require 'todo-write-view-test-helper)
 
+(defmacro todo-write-search-tests--in (buffer &rest body)
+  "Run BODY in BUFFER; then put the windows back, and kill the buffers of places and plans."
+  (declare (indent 1) (debug t))
+  `(save-window-excursion
+     (unwind-protect
+         (with-current-buffer ,buffer ,@body)
+       (dolist (name (list "*todo-write-search*" todo-write-view-buffer-name))
+         (when (get-buffer name) (kill-buffer name))))))
+
 (defmacro todo-write-search-tests--with (text &rest body)
   "Run BODY in the list of places with TEXT, among three plans."
   (declare (indent 1) (debug t))
@@ -20,12 +29,8 @@
      (todo-write-test-observe "printer" "TOOL_CALL"
                               '(:id "c1" :name "Bash" :input "{\"command\": \"run parser tests\"}"))
      (todo-write "other" (todo-write-test-todos "Rest"))
-     (save-window-excursion
-       (unwind-protect
-           (with-current-buffer (todo-write-search ,text)
-             ,@body)
-         (dolist (name (list "*todo-write-search*" todo-write-view-buffer-name))
-           (when (get-buffer name) (kill-buffer name)))))))
+     (todo-write-search-tests--in (todo-write-search ,text)
+       ,@body)))
 
 (defun todo-write-search-tests--lines ()
   "Return the places shown, a list of strings without ages."
@@ -71,23 +76,19 @@
       (todo-write "a" (todo-write-test-todos '("Bake" "completed") '("Wash up" "completed")))
       (run "c2" "a second mango\n")
       (todo-write "other" (todo-write-test-todos "Peel a mango")))
-    (save-window-excursion
-      (unwind-protect
-          (with-current-buffer (todo-write-show "a")
-            (should-not (string-search "mango" (buffer-string)))
-            (cl-letf (((symbol-function 'read-string) (lambda (&rest _) "mango")))
-              (todo-write-test-press "? F"))
-            (with-current-buffer "*todo-write-search*"
-              (should (= 2 (count-lines (point-min) (point-max))))
-              (dolist (text '("a second mango" "a mango"))
-                (goto-char (point-min))
-                (search-forward text)
-                (save-window-excursion
-                  (todo-write-page-visit)
-                  (should (derived-mode-p 'todo-write-view-mode))
-                  (should (looking-at-p (concat " +" text "$")))))))
-        (dolist (name (list "*todo-write-search*" todo-write-view-buffer-name))
-          (when (get-buffer name) (kill-buffer name)))))))
+    (todo-write-search-tests--in (todo-write-show "a")
+      (should-not (string-search "mango" (buffer-string)))
+      (cl-letf (((symbol-function 'read-string) (lambda (&rest _) "mango")))
+        (todo-write-test-press "? F"))
+      (with-current-buffer "*todo-write-search*"
+        (should (= 2 (count-lines (point-min) (point-max))))
+        (dolist (text '("a second mango" "a mango"))
+          (goto-char (point-min))
+          (search-forward text)
+          (save-window-excursion
+            (todo-write-page-visit)
+            (should (derived-mode-p 'todo-write-view-mode))
+            (should (looking-at-p (concat " +" text "$")))))))))
 
 (ert-deftest todo-write-search-goes-to-the-line-of-a-prompt-and-of-a-long-message ()
   (todo-write-with-store
@@ -96,20 +97,16 @@
       (todo-write-test-observe "a" "INTENT" "Bake a cake.\nUse a mango.")
       (todo-write-test-observe "a" "MESSAGE" (concat "First.\n" long " and a mango too."))
       (todo-write-test-observe "a" "INTENT" "Another mango"))
-    (save-window-excursion
-      (unwind-protect
-          (with-current-buffer (todo-write-search "mango")
-            (pcase-dolist (`(,text ,line) '(("Use a mango" " \\{14\\}Use a mango\\.$")
-                                            ("and a mango too" " \\{14\\}.*flour")
-                                            ("Another mango" " [▸▾] “Another mango”")))
-              (goto-char (point-min))
-              (search-forward text)
-              (save-window-excursion
-                (todo-write-page-visit)
-                (should (derived-mode-p 'todo-write-view-mode))
-                (should (looking-at-p line)))))
-        (dolist (name (list "*todo-write-search*" todo-write-view-buffer-name))
-          (when (get-buffer name) (kill-buffer name)))))))
+    (todo-write-search-tests--in (todo-write-search "mango")
+      (pcase-dolist (`(,text ,line) '(("Use a mango" " \\{14\\}Use a mango\\.$")
+                                      ("and a mango too" " \\{14\\}.*flour")
+                                      ("Another mango" " [▸▾] “Another mango”")))
+        (goto-char (point-min))
+        (search-forward text)
+        (save-window-excursion
+          (todo-write-page-visit)
+          (should (derived-mode-p 'todo-write-view-mode))
+          (should (looking-at-p line)))))))
 
 (ert-deftest todo-write-search-goes-to-a-line-with-an-ellipsis-of-its-own-and-to-one-that-is-cut ()
   (todo-write-with-store
@@ -118,16 +115,12 @@
     (todo-write-test-observe "a" "MESSAGE"
                              (concat "Then.\nthe mango juice, "
                                      (string-join (make-list 80 "stirred") " ")))
-    (save-window-excursion
-      (pcase-dolist (`(,words ,line) '(("…the mango" " *…the mango peels$")
-                                       ("mango juice" " *the mango juice, stirred")))
-        (unwind-protect
-            (with-current-buffer (todo-write-search words)
-              (goto-char (point-min))
-              (todo-write-page-visit)
-              (should (looking-at-p line)))
-          (dolist (name (list "*todo-write-search*" todo-write-view-buffer-name))
-            (when (get-buffer name) (kill-buffer name))))))))
+    (pcase-dolist (`(,words ,line) '(("…the mango" " *…the mango peels$")
+                                     ("mango juice" " *the mango juice, stirred")))
+      (todo-write-search-tests--in (todo-write-search words)
+        (goto-char (point-min))
+        (todo-write-page-visit)
+        (should (looking-at-p line))))))
 
 (ert-deftest todo-write-search-shows-the-revision-that-removed-a-task ()
   (todo-write-with-store

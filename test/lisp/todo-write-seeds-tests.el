@@ -473,36 +473,6 @@ Use this when:\\n- Breaking down a complex task into steps\\n\
                               :result)
                    "1/2 tasks completed. Current: Running tests."))))
 
-(ert-deftest todo-write-seeds-the-example-changes-two-statuses-with-its-second-call ()
-  "Seed 003, example usage."
-  (cl-flet ((call (first second)
-              (todo-write-test-write
-               "a" (list "Read current login function implementation" first
-                         "Reading current login function")
-               (list "Convert callbacks to async/await" second
-                     "Converting callbacks to async/await")
-               '("Add try/catch error handling" "pending" "Adding error handling")
-               '("Test refactored function" "pending" "Testing refactored function"))))
-    (todo-write-with-store
-      (call "in_progress" "pending")
-      (let ((changes (plist-get (call "completed" "in_progress") :changes)))
-        (should (equal (todo-write-test-types changes) '("status_changed" "status_changed")))
-        (should (equal (todo-write-seeds-tests--ids changes :changes) '("t1" "t2")))))))
-
-;;; 003: what the user sees
-
-(ert-deftest todo-write-seeds-the-buffer-shows-each-status-and-updates-itself ()
-  "Seed 003, design principles 2 to 4, phase 1.3, 2.1 and 2.3."
-  (todo-write-test-with-view
-    (should (equal (buffer-name) "*efrit-todos*"))
-    (dolist (status '("pending" "in_progress" "completed"))
-      (todo-write-test-write "a" (list "Run the build" status "Running the build"))
-      (should (equal (car (last (todo-write-test-seen)))
-                     (pcase status
-                       ("pending" " ○ Run the build")
-                       ("in_progress" " ● Running the build")
-                       (_ " ✓ Run the build")))))))
-
 ;;; 003: the four bugs
 
 (defun todo-write-seeds-tests--call (&rest entries)

@@ -440,21 +440,14 @@
             (kill-buffer)))
       (delete-directory folder t))))
 
-(ert-deftest todo-write-visit-says-that-a-file-is-gone ()
-  (todo-write-story-tests--with-task
-    (should-error (todo-write-visit-open-file "a" "/nowhere/at/all") :type 'user-error)))
-
-(ert-deftest todo-write-visit-does-not-open-what-is-no-regular-file ()
+(ert-deftest todo-write-visit-opens-no-file-that-is-gone-remote-or-not-regular ()
   (let ((pipe (make-temp-name (expand-file-name "todo-write" temporary-file-directory))))
     (skip-unless (eql 0 (call-process "mkfifo" nil nil nil pipe)))
     (unwind-protect
         (todo-write-story-tests--with-task
-          (should-error (todo-write-visit-open-file "a" pipe) :type 'user-error))
+          (dolist (file (list pipe "/nowhere/at/all" "/ssh:host:/etc/hosts"))
+            (should-error (todo-write-visit-open-file "a" file) :type 'user-error)))
       (delete-file pipe))))
-
-(ert-deftest todo-write-visit-reads-no-name-of-an-agent-as-remote ()
-  (todo-write-story-tests--with-task
-    (should-error (todo-write-visit-open-file "a" "/ssh:host:/etc/hosts") :type 'user-error)))
 
 (ert-deftest todo-write-visit-shows-the-output-with-links-to-errors ()
   (todo-write-story-tests--with-task

@@ -156,13 +156,6 @@ Leave out times if WITHOUT-TIMES is non-nil."
                         :call-id "c" :outcome 'ok)
     (should (string-match-p "^ working · “Now the roof\\.”$" (todo-write-test-text)))))
 
-(ert-deftest todo-write-view-keeps-a-pause-of-the-user-while-the-agent-waits ()
-  (todo-write-test-with-view
-    (todo-write-test-write "a" '("Build" "in_progress"))
-    (todo-write-pause "a" "stopped by me")
-    (todo-write-set-activity "a" 'waiting "permission")
-    (should (eq 'paused (todo-write-state "a")))))
-
 (ert-deftest todo-write-view-says-in-words-that-there-is-no-plan ()
   (todo-write-test-with-view
     (should (string-match-p "No plan yet" (buffer-string)))
