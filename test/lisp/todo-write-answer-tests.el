@@ -391,7 +391,8 @@
     (should (eq 'undefined (key-binding "a")))))
 
 (defmacro todo-write-answer-tests--with-pauses (&rest body)
-  "Run BODY in a buffer where (pass) ends a pause; `pauses' are their seconds, newest first."
+  "Run BODY in a buffer where (pass) ends a pause.
+The lengths of the pauses, in seconds, are in `pauses', newest first."
   (declare (indent 0) (debug t))
   `(let (pauses passed)
      (cl-letf (((symbol-function 'run-at-time)

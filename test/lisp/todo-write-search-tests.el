@@ -11,7 +11,7 @@
 (require 'todo-write-view-test-helper)
 
 (defmacro todo-write-search-tests--in (buffer &rest body)
-  "Run BODY in BUFFER; then put the windows back, and kill the buffers of places and plans."
+  "Run BODY in BUFFER; kill the buffers of places and plans afterwards."
   (declare (indent 1) (debug t))
   `(save-window-excursion
      (unwind-protect
