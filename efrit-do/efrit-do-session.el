@@ -77,7 +77,7 @@ the session ended before the call was answered.")
                    (not (eq 'done (efrit-do-session-status session)))))
             efrit-do-sessions))
 
-(add-hook 'todo-write-note-result-functions #'efrit-do-session--hears-p)
+(add-hook 'todo-write-tell-result-functions #'efrit-do-session--hears-p)
 
 (defun efrit-do-session--trace-id (session)
   "Return the trace id of SESSION, which is new after each start."

@@ -21,7 +21,7 @@
 (require 'todo-write-hub)
 (require 'todo-write-mcp)
 (require 'todo-write-mcp-setup)
-(require 'todo-write-note)
+(require 'todo-write-tell)
 (require 'todo-write-socket)
 
 ;;;###autoload
@@ -46,7 +46,7 @@ If another Emacs does this already, this one takes over when that ends."
   ;; It signals if the program is missing; nothing is on then.
   (todo-write-socket-open)
   ;; What the program says is read after this.
-  (todo-write-note-watch t)
+  (todo-write-tell-watch t)
   (todo-write-follow-watch t)
   (add-hook 'todo-write-hub-check-hook #'todo-write-agents--read-again)
   (run-hooks 'todo-write-machines-wanted-hook))
@@ -55,7 +55,7 @@ If another Emacs does this already, this one takes over when that ends."
   "Close the socket, and follow only the sessions that the user asked for."
   (remove-hook 'todo-write-hub-check-hook #'todo-write-agents--read-again)
   (todo-write-follow-watch nil)
-  (todo-write-note-watch nil)
+  (todo-write-tell-watch nil)
   (todo-write-socket-close)
   (run-hooks 'todo-write-machines-wanted-hook))
 

@@ -24,7 +24,7 @@
     (todo-write-log todo-write-log)
     (todo-write-mcp-setup todo-write-setup)
     (todo-write-attention todo-write-next-waiting)
-    (todo-write-note (todo-write-tell todo-write-view-mode todo-write-list-mode
+    (todo-write-tell (todo-write-tell todo-write-view-mode todo-write-list-mode
                                       todo-write-review-mode))
     (todo-write-org todo-write-copy)
     (todo-write-resume todo-write-resume-session)
@@ -41,7 +41,7 @@ A COMMAND that is only for buffers of some modes is a list (COMMAND MODE...).")
     (todo-write-get . todo-write-get-remedy)
     (todo-write-list . todo-write-read-thread)
     (todo-write-list . todo-write-list-to-forget)
-    (todo-write-note . todo-write-note-result))
+    (todo-write-tell . todo-write-tell-result))
   "The files of other functions that are called from below, (FILE . FUNCTION).
 They get a missing module, read what a command is about, add the user's
 messages to a result, and Emacs calls them when a hook gets a function.")

@@ -21,7 +21,7 @@
 (require 'todo-write-hub)
 (require 'todo-write-machines)
 (require 'todo-write-mcp-setup)
-(require 'todo-write-note)
+(require 'todo-write-tell)
 (require 'todo-write-text)
 (require 'todo-write-socket)
 
@@ -220,7 +220,7 @@ Their plans stay, and what their agents do is unknown."
                (todo-write-machines-link-since link) (float-time)
                (todo-write-machines-link-before link) t
                (todo-write-machines-link-pause link) nil)
-         (todo-write-note-tell-machine machine)
+         (todo-write-tell-update-machine machine)
          (todo-write-connect--redraw machine)
          (message "Connected to %s%s" machine
                   (if todo-write-socket-wanted ""

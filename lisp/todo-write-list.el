@@ -18,7 +18,7 @@
 (require 'todo-write-agent)
 (require 'todo-write-attention)
 (require 'todo-write-commands)
-(require 'todo-write-hands)
+(require 'todo-write-unsaved)
 (require 'todo-write-choose)
 (require 'todo-write-menu)
 (require 'todo-write-page)
@@ -136,7 +136,7 @@ that of its refused calls that are new, and how full its context is from
                 (string-join (seq-remove #'string-empty-p (delq nil parts)) separator)))
       (join (format " %s " (todo-write-text-shape 'dot))
             urgent
-            (todo-write-hands-note thread)
+            (todo-write-unsaved-note thread)
             (and files
                  (propertize (concat (todo-write-text-count files "file") " to review")
                              'face 'todo-write-lines-new))
@@ -260,7 +260,7 @@ drawing if it was made of the same."
                                             (todo-write-agent-folder agent))))
                               agents)))
          (made-of (list agent columns twin (todo-write-list--age agent)
-                        (todo-write-hands-note thread) (todo-write-list--prompt agent)))
+                        (todo-write-unsaved-note thread) (todo-write-list--prompt agent)))
          (row (assoc thread todo-write-list--rows)))
     (if (equal made-of (cadr row)) row
       `(,thread ,made-of . ,(todo-write-list--entry agent twin columns)))))

@@ -19,7 +19,7 @@
 
 (require 'todo-write)
 (require 'todo-write-json)
-(require 'todo-write-note)
+(require 'todo-write-tell)
 (require 'todo-write-request)
 (require 'todo-write-socket)
 (require 'todo-write-text)
@@ -131,15 +131,15 @@ See `todo-write-socket--roles'."
 (defun todo-write-permission--watch (thread)
   "Have the hooks of THREAD's agent report its calls as long as that is needed."
   ;; Another subagent of the same thread may still wait.
-  (setq todo-write-note-waiting
+  (setq todo-write-tell-waiting
         (mapcar #'todo-write-permission--call-thread
                 (seq-filter #'todo-write-permission--call-input todo-write-permission--calls)))
-  (todo-write-note-update thread))
+  (todo-write-tell-update thread))
 
 (defun todo-write-permission--withdraw-answered (thread event)
   "Withdraw the requests of THREAD that its agent no longer waits for.
 EVENT is from the hook `note'.  The end of a turn answers all requests,
-a tool call its own.  For `todo-write-note-said-functions'."
+a tool call its own.  For `todo-write-tell-said-functions'."
   (dolist (call todo-write-permission--calls)
     (when (and (equal thread (todo-write-permission--call-thread call))
                (or (equal "Stop" (todo-write-json-get event "event"))
@@ -177,7 +177,7 @@ JOIN makes one value of a list of answers."
                object))
     object))
 
-(add-hook 'todo-write-note-said-functions #'todo-write-permission--withdraw-answered)
+(add-hook 'todo-write-tell-said-functions #'todo-write-permission--withdraw-answered)
 (todo-write-socket-define-role "permission" #'todo-write-permission--receive)
 
 (provide 'todo-write-permission)

@@ -30,7 +30,7 @@ epoch.  It is nil if no transcript has the call."
                                            (todo-write-core-call todo-write-dyn--write
                                              thread input source unanswered call))))
     (when (and (not unanswered) (todo-write-plan-comments thread))
-      (plist-put outcome :result (todo-write-note-result thread (plist-get outcome :result)))
+      (plist-put outcome :result (todo-write-tell-result thread (plist-get outcome :result)))
       (when (and (plist-get outcome :ok) (consp call))
         (todo-write-core-call todo-write-dyn--note-answer
           thread call (plist-get outcome :result))))

@@ -9,7 +9,7 @@
 ;; each file.  `r' marks a file as reviewed and goes on, `u' takes that back.  While the
 ;; agent goes on, the header line says how many more files are new; `g' shows them.
 ;; `c', also in a diff, asks for a comment on the line, the hunk or the region.  It is
-;; recorded in the plan, and kept until the agent was told; see todo-write-note.el.
+;; recorded in the plan, and kept until the agent was told; see todo-write-tell.el.
 
 ;;; Code:
 
@@ -17,7 +17,7 @@
 (require 'todo-write)
 (require 'todo-write-commands)
 (require 'todo-write-compose)
-(require 'todo-write-hands)
+(require 'todo-write-unsaved)
 (require 'todo-write-menu)
 (require 'todo-write-org)
 (require 'todo-write-page)
@@ -125,7 +125,7 @@ For `todo-write-events-functions'."
   (let* ((scope todo-write-review--shown)
          (files (length todo-write-review--files))
          (marked (seq-count #'todo-write-review--file-marked todo-write-review--files))
-         (unsaved (length (todo-write-hands-unsaved
+         (unsaved (length (todo-write-unsaved-paths
                            todo-write-view-thread
                            (mapcar #'todo-write-review--file-path todo-write-review--files))))
          (newer (if (todo-write-review--scope-entry scope) 0

@@ -18,7 +18,7 @@
 (require 'todo-write-children)
 (require 'todo-write-commands)
 (require 'todo-write-edit)
-(require 'todo-write-hands)
+(require 'todo-write-unsaved)
 (require 'todo-write-choose)
 (require 'todo-write-menu)
 (require 'todo-write-page)

@@ -11,7 +11,7 @@
 ;;; Code:
 
 (require 'agent-shell-helper)
-(require 'todo-write-note)
+(require 'todo-write-tell)
 (require 'todo-write-review)
 
 (defvar agent-shell-agent-configs)

@@ -616,9 +616,9 @@ It would begin PID again."
 
 (defun answer-checks--told-p (thread)
   "Return non-nil if there is something to tell the agent of THREAD."
-  (and (or (todo-write-note--untold thread)
+  (and (or (todo-write-tell--untold thread)
            (todo-write-core-call todo-write-dyn--untold-edits thread))
-       (null todo-write-note--changed)))
+       (null todo-write-tell--changed)))
 
 (ert-deftest answer-checks-the-agent-hears-of-edits-of-its-own-tasks ()
   (answer-checks-with-claude (list (list (claude-checks-create "Rake"))

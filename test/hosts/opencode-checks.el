@@ -20,7 +20,7 @@
 (require 'todo-write-agent)
 (require 'todo-write-mcp-helper)
 (require 'todo-write-mock-helper)
-(require 'todo-write-note)
+(require 'todo-write-tell)
 (require 'todo-write-permission)
 (require 'todo-write-socket-helper)
 
@@ -529,7 +529,7 @@ The first start of a home takes a minute."
    (lambda ()
      (let ((thread (plist-get request :thread)))
        (not (or (todo-write-core-call todo-write-dyn--untold-edits thread)
-                (todo-write-note--untold thread))))))
+                (todo-write-tell--untold thread))))))
   (hosts-answer request 'allow)
   (opencode-checks--model-got text))
 

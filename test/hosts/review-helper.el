@@ -55,7 +55,7 @@ a text that matches a regexp."
           (todo-write-test-wait (lambda () (setq thread (hosts-thread agent))))
           (review-helper--wait "what is new" `(todo-write-new ,thread))
           (review-helper--restart)
-          (review-helper--wait "a way to the agent" `(todo-write-note--channel ,thread))
+          (review-helper--wait "a way to the agent" `(todo-write-tell--channel ,thread))
           (review-helper--eval
            `(todo-write-review ,thread)
            '(goto-char (point-min))
@@ -72,7 +72,7 @@ a text that matches a regexp."
           (review-helper--eval `(todo-write-review ,thread) '(todo-write-review-mark))
           (review-helper--restart)
           (should-not (review-helper--eval `(todo-write-new ,thread)))
-          (review-helper--wait "a way to the agent" `(todo-write-note--channel ,thread))
+          (review-helper--wait "a way to the agent" `(todo-write-tell--channel ,thread))
           (funcall ready thread)
           (funcall open "one")
           (funcall gets "The user comments on a\\.txt:2:\\\\n> \\+two\\\\nKeep it")

@@ -138,7 +138,7 @@ Return it, as it would go on without pauses."
       (should (equal '(t) (mapcar (lambda (comment) (plist-get comment :told))
                                   (todo-write-plan-comments (plist-get outcome :thread)))))
       ;; It makes no further call.
-      (should-not (todo-write-note--channel (plist-get outcome :thread))))))
+      (should-not (todo-write-tell--channel (plist-get outcome :thread))))))
 
 (ert-deftest efrit-do-runs-the-other-tools-of-the-turn-that-completes ()
   (efrit-do-session-tests--with-sessions

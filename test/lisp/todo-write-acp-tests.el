@@ -292,7 +292,7 @@ What acp.el would do is done by replaying a record."
 
 (ert-deftest todo-write-agent-shell-drafts-a-message-and-queues-it-while-the-agent-works ()
   (todo-write-acp-tests--with-client client
-    (require 'todo-write-note)
+    (require 'todo-write-tell)
     (todo-write-acp-connect client nil "s")
     ;; No result reaches the agent.
     (todo-write "acp:s" (todo-write-test-todos "One") nil t)

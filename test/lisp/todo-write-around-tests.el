@@ -41,7 +41,7 @@
 
 (ert-deftest todo-write-commands-of-a-buffer-change-no-other-one ()
   (mapc #'require '(todo-write-edit todo-write-search todo-write-answer
-                    todo-write-visit todo-write-note))
+                    todo-write-visit todo-write-tell))
   (should (memq 'todo-write-page-visit (todo-write-around-tests--buffer-commands)))
   (todo-write-test-with-view
     (todo-write-test-write "a" "Oak")

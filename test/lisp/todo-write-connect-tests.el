@@ -56,7 +56,7 @@ exec sh -c \"$3\"
           (todo-write-follow-quiet 600)
           (todo-write-follow-interval 0.2)
           (todo-write-permission--calls nil)
-          (todo-write-note--hook-machines nil)
+          (todo-write-tell--hook-machines nil)
           (default-directory hosts)
           warnings)
      (make-directory bin)
@@ -561,7 +561,7 @@ MORE are further fields."
           (todo-write-connect-tests--wait (string-search "Weed" (told))))
         (todo-write-connect-tests--on "two"
           (should (equal "" (told)))))
-      (should (eq 'hook (todo-write-note--channel key))))))
+      (should (eq 'hook (todo-write-tell--channel key))))))
 
 (ert-deftest todo-write-connect-a-program-in-an-agent-there-hears-of-an-edit ()
   (todo-write-connect-tests--with
@@ -584,7 +584,7 @@ MORE are further fields."
       (todo-write-socket-test-call
        (todo-write-socket-test-hello :role "note" :id "codex-s2" :client "codex-mcp-client")
        '(:session "s2" :arguments (:event "Idle"))))
-    (should-not (todo-write-note--channel "one/claude:s1"))))
+    (should-not (todo-write-tell--channel "one/claude:s1"))))
 
 (ert-deftest todo-write-connect-rows-and-headers-name-the-machine ()
   (todo-write-connect-tests--with

@@ -92,7 +92,7 @@
 
 (ert-deftest todo-write-gptel-a-message-to-the-agent-is-a-draft-in-its-chat ()
   (todo-write-gptel-tests--in-chat
-    (require 'todo-write-note)
+    (require 'todo-write-tell)
     (insert "*** Hello")
     (todo-write-gptel--write (todo-write-gptel-tests--todos "One"))
     (let ((thread todo-write-gptel-thread))

@@ -14,7 +14,7 @@
 (require 'todo-write-view-test-helper)
 (require 'todo-write-list)
 (require 'todo-write-log)
-(require 'todo-write-note)
+(require 'todo-write-tell)
 (require 'todo-write-request)
 (require 'todo-write-timeline)
 (require 'todo-write-visit)
@@ -129,7 +129,7 @@
       (unwind-protect
           (cl-letf (((symbol-function 'read-file-name) (lambda (&rest _) "x.svg"))
                     ((symbol-function 'read-string) (lambda (&rest _) "Hello"))
-                    ((symbol-function 'todo-write-note--check) #'ignore)
+                    ((symbol-function 'todo-write-tell--check) #'ignore)
                     ((symbol-function 'completing-read)
                      (lambda (_prompt table &rest _)
                        (setq asked t)

@@ -13,7 +13,7 @@
 
 (require 'todo-write-agent)
 (require 'todo-write-answer)
-(require 'todo-write-note)
+(require 'todo-write-tell)
 (require 'todo-write-socket-helper)
 
 (defun todo-write-opencode-tests--hello (&rest fields)

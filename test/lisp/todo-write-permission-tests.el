@@ -432,9 +432,9 @@ FIELDS are further ones of the hook's input, :subagent and :source."
       (todo-write-permission-tests--ask "Bash" '(:command "id") :subagent "2" :source "hook")
       (should (= 2 (length (todo-write-requests))))
       (todo-write-withdraw "claude:s1" (plist-get first :id))
-      (should (member "claude:s1" todo-write-note-waiting)))
+      (should (member "claude:s1" todo-write-tell-waiting)))
     (todo-write-withdraw "claude:s1" (plist-get (todo-write-permission-tests--request) :id))
-    (should-not todo-write-note-waiting)))
+    (should-not todo-write-tell-waiting)))
 
 (ert-deftest todo-write-permission-only-what-a-dialog-asks-is-a-request ()
   (todo-write-permission-tests--with

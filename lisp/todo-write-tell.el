@@ -1,4 +1,4 @@
-;;; todo-write-note.el --- Tell running agents what the user did  -*- lexical-binding: t; -*-
+;;; todo-write-tell.el --- Tell running agents what the user did  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
@@ -33,64 +33,64 @@
 (require 'todo-write-text)
 (require 'todo-write-turns)
 
-(defvar todo-write-note-waiting nil
+(defvar todo-write-tell-waiting nil
   "Threads whose hook must ask for another reason, a list.
-What their hooks say then is passed to `todo-write-note-said-functions'.")
+What their hooks say then is passed to `todo-write-tell-said-functions'.")
 
-(defvar todo-write-note-said-functions nil
+(defvar todo-write-tell-said-functions nil
   "Abnormal hook, called with a thread and what its agent's hook says it did.
-Its key is in `todo-write-note-waiting'.")
+Its key is in `todo-write-tell-waiting'.")
 
-(defvar todo-write-note-result-functions nil
+(defvar todo-write-tell-result-functions nil
   "Abnormal hook, called with a thread until a function returns non-nil.
-That means that its agent gets `todo-write-note-result' from its calls.")
+That means that its agent gets `todo-write-tell-result' from its calls.")
 
-(defvar todo-write-note--hook-machines nil
+(defvar todo-write-tell--hook-machines nil
   "Other machines whose hooks have asked, a list of names.")
 
-(defvar todo-write-note--asked (make-hash-table :test #'equal)
+(defvar todo-write-tell--asked (make-hash-table :test #'equal)
   "The threads whose hooks were told to ask, with the value t.")
 
-(defvar todo-write-note--changed nil
+(defvar todo-write-tell--changed nil
   "Threads whose files for the hook are updated soon.")
 
 ;;; What is to be delivered
 
-(defun todo-write-note--untold (thread)
+(defun todo-write-tell--untold (thread)
   "Return the comments of THREAD that are to be told to its agent.
 It was not told of them, nor were they copied for the user, who can tell it."
   (seq-remove (lambda (comment) (or (plist-get comment :told) (plist-get comment :copied)))
               (todo-write-plan-comments thread)))
 
-(defun todo-write-note--place (about project)
+(defun todo-write-tell--place (about project)
   "Return which line ABOUT, a plist, names in a file of PROJECT, or nil if none."
   (pcase-let (((map :path :line) about))
     (and path (todo-write-story-sums-place path line project))))
 
-(defun todo-write-note--words (comment project)
+(defun todo-write-tell--words (comment project)
   "Return COMMENT, of an agent in PROJECT, as the agent gets it."
   (pcase-let (((map :text :path :quote) comment))
     (if (null path)
         (concat "The user says: " text)
       (string-join (append (list (format "The user comments on %s:"
-                                         (todo-write-note--clean
-                                          (todo-write-note--place comment project) nil)))
-                           (mapcar (lambda (line) (concat "> " (todo-write-note--clean line t)))
+                                         (todo-write-tell--clean
+                                          (todo-write-tell--place comment project) nil)))
+                           (mapcar (lambda (line) (concat "> " (todo-write-tell--clean line t)))
                                    (and quote (split-string quote "\n")))
                            (list text))
                    "\n"))))
 
-(defun todo-write-note--text (thread edits comments)
+(defun todo-write-tell--text (thread edits comments)
   "Return the text for the agent of THREAD about EDITS and COMMENTS, or nil."
   (when (or edits comments)
     (let ((project (plist-get (todo-write-about thread) :project)))
       (string-join
        (append (and edits
                     (cons "The user edited your task list; change your tasks accordingly." edits))
-               (mapcar (lambda (comment) (todo-write-note--words comment project)) comments))
+               (mapcar (lambda (comment) (todo-write-tell--words comment project)) comments))
        "\n"))))
 
-(defun todo-write-note--deliver (thread function)
+(defun todo-write-tell--deliver (thread function)
   "Call FUNCTION with the undelivered text for the agent of THREAD, or nil.
 If it returns non-nil, the text counts as delivered."
   (let* ((edits (todo-write-core-call todo-write-dyn--untold-edits thread))
@@ -101,8 +101,8 @@ If it returns non-nil, the text counts as delivered."
                               (prog1 (< size 32000)
                                 (cl-incf size (+ (length (plist-get comment :text))
                                                  (length (plist-get comment :quote))))))
-                            (todo-write-note--untold thread))))
-         (delivered (funcall function (todo-write-note--text thread edits comments))))
+                            (todo-write-tell--untold thread))))
+         (delivered (funcall function (todo-write-tell--text thread edits comments))))
     (when delivered
       (todo-write-plan-note-told thread comments)
       (when (and edits (todo-write-core-call todo-write-dyn--take-untold thread))
@@ -111,87 +111,87 @@ If it returns non-nil, the text counts as delivered."
           (todo-write-events-dispatch thread 'change))))
     delivered))
 
-(defun todo-write-note-result (thread result)
+(defun todo-write-tell-result (thread result)
   "Return RESULT, of a call of THREAD's agent, with what the user said to it.
 That counts as delivered."
-  (string-join (delq nil (list result (todo-write-note--deliver thread #'identity))) "\n"))
+  (string-join (delq nil (list result (todo-write-tell--deliver thread #'identity))) "\n"))
 
 ;;; The file for the hook
 
-(defun todo-write-note--session (thread)
+(defun todo-write-tell--session (thread)
   "Return the id of the session of THREAD if a program can ask for it, or nil.
 The hook of Claude Code can, and a program that lives in the agent, for the
 main agents."
   (pcase-let (((map :program :session :subagent :resume)
                (todo-write-core-call todo-write-dyn--identity thread)))
     (and (not subagent)
-         (or (and resume (equal program "claude")) (todo-write-note--in-agent-p thread))
+         (or (and resume (equal program "claude")) (todo-write-tell--in-agent-p thread))
          session)))
 
-(defun todo-write-note--in-agent-p (thread)
+(defun todo-write-tell--in-agent-p (thread)
   "Return non-nil if a program that lives in the agent serves THREAD."
   (when-let* ((program (todo-write-socket-serving thread)))
     (todo-write-socket-in-agent-p program)))
 
-(defun todo-write-note-update (thread)
+(defun todo-write-tell-update (thread)
   "Let the hook of THREAD's agent ask this Emacs while there is something to say."
-  (let ((on (and (or (member thread todo-write-note-waiting)
-                     (todo-write-note--untold thread)
+  (let ((on (and (or (member thread todo-write-tell-waiting)
+                     (todo-write-tell--untold thread)
                      (todo-write-core-call todo-write-dyn--untold-edits thread))
                  t))
-        (asks (gethash thread todo-write-note--asked)))
+        (asks (gethash thread todo-write-tell--asked)))
     (when (or on asks)
       (let ((machine (todo-write-machines-of-thread thread)))
         (when-let* (((todo-write-socket-reached-p machine))
-                    (session (todo-write-note--session thread)))
-          (cond ((todo-write-note--in-agent-p thread)
+                    (session (todo-write-tell--session thread)))
+          (cond ((todo-write-tell--in-agent-p thread)
                  (when on
                    (todo-write-hub-tell machine `(ring ,session))))
                 ((not (eq on asks))
-                 (puthash thread on todo-write-note--asked)
+                 (puthash thread on todo-write-tell--asked)
                  (todo-write-hub-tell machine `(tell ,session ,on)))))))))
 
-(defun todo-write-note--on-event (thread what _data)
+(defun todo-write-tell--on-event (thread what _data)
   "Update the file for the hook of THREAD soon if WHAT is a change of it.
 A session that goes on after a restart may have comments of which its
 agent was not told.  For `todo-write-events-functions'."
   (when (eq what 'change)
-    (cl-pushnew thread todo-write-note--changed :test #'equal)
-    (todo-write-later #'todo-write-note--look)))
+    (cl-pushnew thread todo-write-tell--changed :test #'equal)
+    (todo-write-later #'todo-write-tell--look)))
 
-(defun todo-write-note--look ()
+(defun todo-write-tell--look ()
   "Update the files of the threads that changed.
 Those that are not in memory have nothing new: their journals are not read."
   (let ((loaded (todo-write-threads-loaded)))
     (todo-write-events-apply-each
      (lambda (thread)
        (when (member thread loaded)
-         (todo-write-note-update thread)))
-     (cl-shiftf todo-write-note--changed nil))))
+         (todo-write-tell-update thread)))
+     (cl-shiftf todo-write-tell--changed nil))))
 
-(defun todo-write-note-tell-machine (machine)
+(defun todo-write-tell-update-machine (machine)
   "Let the hooks on MACHINE, nil for this one, ask this Emacs."
-  (dolist (thread (seq-uniq (append todo-write-note-waiting
+  (dolist (thread (seq-uniq (append todo-write-tell-waiting
                                     (todo-write-threads-loaded))))
     (when (equal machine (todo-write-machines-of-thread thread))
-      (remhash thread todo-write-note--asked)
-      (todo-write-note-update thread))))
+      (remhash thread todo-write-tell--asked)
+      (todo-write-tell-update thread))))
 
-(defun todo-write-note-watch (on)
+(defun todo-write-tell-watch (on)
   "Watch for edits if ON is non-nil, else stop."
   (let ((change (if on #'add-hook #'remove-hook)))
-    (funcall change 'todo-write-events-functions #'todo-write-note--on-event)
-    (funcall change 'todo-write-hub-functions #'todo-write-note--on-message)))
+    (funcall change 'todo-write-events-functions #'todo-write-tell--on-event)
+    (funcall change 'todo-write-hub-functions #'todo-write-tell--on-message)))
 
-(defun todo-write-note--on-message (message)
+(defun todo-write-tell--on-message (message)
   "Say for which sessions there is news if MESSAGE says that a socket is open."
   (pcase message
-    (`(door (state "open")) (todo-write-note-tell-machine nil))
-    (`(door-there ,machine (state "open")) (todo-write-note-tell-machine machine))))
+    (`(door (state "open")) (todo-write-tell-update-machine nil))
+    (`(door-there ,machine (state "open")) (todo-write-tell-update-machine machine))))
 
 ;;; The hook
 
-(defun todo-write-note--receive (program message)
+(defun todo-write-tell--receive (program message)
   "Answer MESSAGE of PROGRAM, a hook, with the text for its agent.
 See `todo-write-socket--roles'."
   (when (equal "call" (plist-get message :type))
@@ -201,28 +201,28 @@ See `todo-write-socket--roles'."
       (when-let* ((remote (todo-write-socket-program-remote program))
                   ;; Others have no hook.
                   ((equal "claude" (plist-get (todo-write-about thread) :program))))
-        (cl-pushnew remote todo-write-note--hook-machines :test #'equal))
-      (when (member thread todo-write-note-waiting)
-        (run-hook-with-args 'todo-write-note-said-functions thread input))
-      (todo-write-note--deliver
+        (cl-pushnew remote todo-write-tell--hook-machines :test #'equal))
+      (when (member thread todo-write-tell-waiting)
+        (run-hook-with-args 'todo-write-tell-said-functions thread input))
+      (todo-write-tell--deliver
        thread (lambda (text)
                 ;; If the hook has exited before, the text is delivered the next time.
                 (todo-write-socket-answer program message t (or text ""))))
-      (todo-write-note-update thread))))
+      (todo-write-tell-update thread))))
 
 ;;; The user's command
 
-(defun todo-write-note--channel (thread)
+(defun todo-write-tell--channel (thread)
   "Return how a message reaches the agent of THREAD, or nil.
 The value is `step', `result', `hook' or `draft'."
-  (cond ((todo-write-note--in-agent-p thread) 'step)
+  (cond ((todo-write-tell--in-agent-p thread) 'step)
         ((or (todo-write-socket-serving thread)
-             (run-hook-with-args-until-success 'todo-write-note-result-functions thread))
+             (run-hook-with-args-until-success 'todo-write-tell-result-functions thread))
          'result)
         ((and (todo-write-socket-reached-p (todo-write-machines-of-thread thread))
               (if-let* ((machine (todo-write-machines-of-thread thread)))
-                  (member machine todo-write-note--hook-machines)
-                (and (todo-write-note--session thread) (todo-write-mcp-setup-plugin-p))))
+                  (member machine todo-write-tell--hook-machines)
+                (and (todo-write-tell--session thread) (todo-write-mcp-setup-plugin-p))))
          'hook)
         ((todo-write-host-ask #'todo-write-host-draft thread nil) 'draft)
         ;; A host in Lisp.
@@ -230,7 +230,7 @@ The value is `step', `result', `hook' or `draft'."
               (not (memq (plist-get (todo-write-summary thread) :ending) '(session-ended killed))))
          'result)))
 
-(defconst todo-write-note--most 4000
+(defconst todo-write-tell--most 4000
   "Maximum number of characters of a message.")
 
 (defun todo-write-tell (thread message &optional about)
@@ -251,7 +251,7 @@ those that were copied since your last prompt, so that one paste has all."
    ;; Elsewhere, one could be taken for another.
    (let ((thread (or (todo-write-choose-at-point)
                      (todo-write-read-thread "Tell the agent of: "))))
-     (todo-write-note--check thread)
+     (todo-write-tell--check thread)
      (list thread nil))
    todo-write-view-mode todo-write-list-mode todo-write-review-mode)
   (if (null message)
@@ -260,21 +260,21 @@ those that were copied since your last prompt, so that one paste has all."
                                   (todo-write-agent-label (todo-write-attention-agent-of thread))
                                   "”")
                           (lambda (text) (todo-write-tell thread text) nil))
-    (todo-write-note--tell thread message about)))
+    (todo-write-tell--send thread message about)))
 
-(defun todo-write-note--tell (thread message about)
+(defun todo-write-tell--send (thread message about)
   "Give the agent of THREAD the MESSAGE ABOUT something; see `todo-write-tell'."
-  (let ((channel (if about (todo-write-note--channel thread) (todo-write-note--check thread)))
-        (message (string-trim (todo-write-note--clean message (and about t)))))
+  (let ((channel (if about (todo-write-tell--channel thread) (todo-write-tell--check thread)))
+        (message (string-trim (todo-write-tell--clean message (and about t)))))
     (when (string-empty-p message)
       (user-error "The message is empty"))
-    (when (> (length message) todo-write-note--most)
-      (user-error "The message is longer than %d characters" todo-write-note--most))
-    (let ((place (todo-write-note--place about (plist-get (todo-write-about thread) :project))))
+    (when (> (length message) todo-write-tell--most)
+      (user-error "The message is longer than %d characters" todo-write-tell--most))
+    (let ((place (todo-write-tell--place about (plist-get (todo-write-about thread) :project))))
       (apply #'todo-write-plan-comment thread message
              (concat "you" (and place (concat " on " place)) ": " message)
              about))
-    (todo-write-note-update thread)
+    (todo-write-tell-update thread)
     (pcase channel
       ('step (message "The agent gets the message at its next step, or with your next prompt"))
       ((or 'result 'hook)
@@ -284,7 +284,7 @@ those that were copied since your last prompt, so that one paste has all."
                 (if (eq 'working (car (todo-write-activity thread))) ""
                   "; it is not working now")))
       ('draft
-       (todo-write-note--deliver
+       (todo-write-tell--deliver
         thread (lambda (text)
                  (pcase (todo-write-host-ask #'todo-write-host-draft thread text)
                    (`(queued . ,buffer)
@@ -299,7 +299,7 @@ those that were copied since your last prompt, so that one paste has all."
                                             (and (plist-get comment :copied)
                                                  (< (plist-get comment :timestamp) prompted))))
                                       (todo-write-plan-comments thread))))
-           (kill-new (todo-write-note--text thread nil comments))
+           (kill-new (todo-write-tell--text thread nil comments))
            (todo-write-plan-note-told thread comments t)
            (message "No message reaches this agent; copied%s, so that you can paste it there"
                     (if (cdr comments)
@@ -307,19 +307,19 @@ those that were copied since your last prompt, so that one paste has all."
                                 (todo-write-text-count (length comments) "comment"))
                       "")))))))
 
-(defun todo-write-note--clean (text lines)
+(defun todo-write-tell--clean (text lines)
   "Return TEXT without control characters; keep line breaks if LINES is non-nil.
 It may be pasted in a terminal."
   (replace-regexp-in-string (if lines "[\0-\x8\xb-\x1f\x7f-\x9f]+" "[\0-\x1f\x7f-\x9f]+")
                             " " text))
 
-(defun todo-write-note--check (thread)
+(defun todo-write-tell--check (thread)
   "Return how a message reaches the agent of THREAD; signal a `user-error' if none."
-  (or (todo-write-note--channel thread)
+  (or (todo-write-tell--channel thread)
       (user-error "No message reaches this agent: it neither called todo_write here nor has \
 the plugin")))
 
-(todo-write-socket-define-role "note" #'todo-write-note--receive)
+(todo-write-socket-define-role "note" #'todo-write-tell--receive)
 
-(provide 'todo-write-note)
-;;; todo-write-note.el ends here
+(provide 'todo-write-tell)
+;;; todo-write-tell.el ends here

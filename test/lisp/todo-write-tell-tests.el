@@ -1,4 +1,4 @@
-;;; todo-write-note-tests.el --- Agents hear what the user did  -*- lexical-binding: t; -*-
+;;; todo-write-tell-tests.el --- Agents hear what the user did  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
@@ -6,26 +6,26 @@
 ;;; Commentary:
 
 ;; What Emacs says to the hook `todo-write-mcp note', and when the hook asks.  The
-;; program is tested in todo-write-note-e2e-tests.el, and with the genuine Claude Code
+;; program is tested in todo-write-tell-e2e-tests.el, and with the genuine Claude Code
 ;; by test/hosts/claude.sh.
 
 ;;; Code:
 
-(require 'todo-write-note)
+(require 'todo-write-tell)
 (require 'todo-write-permission)
 (require 'todo-write-socket-helper)
 
-(defmacro todo-write-note-tests--with (&rest body)
+(defmacro todo-write-tell-tests--with (&rest body)
   "Run BODY with the socket, and a plan of a session that is followed."
   (declare (indent 0) (debug t))
-  `(let ((todo-write-note-waiting nil)
+  `(let ((todo-write-tell-waiting nil)
          (todo-write-permission--calls nil))
      (todo-write-with-socket
        ;; As from a transcript: no result reaches the agent.
        (todo-write "claude:s1" (todo-write-test-todos "Rake" "Water") "claude" t)
        ,@body)))
 
-(defun todo-write-note-tests--hook (event &rest fields)
+(defun todo-write-tell-tests--hook (event &rest fields)
   "Ask as the hook for EVENT of the session s1 with FIELDS; return the text or nil."
   (let* ((hook (todo-write-socket-test-hello :role "note" :id (format "note-%s" (random t))))
          (answer (todo-write-socket-test-call
@@ -33,93 +33,93 @@
     (should (car answer))
     (unless (equal "" (cdr answer)) (cdr answer))))
 
-(defun todo-write-note-tests--told (event)
+(defun todo-write-tell-tests--told (event)
   "Ask as the hook for EVENT of the session s1 until there is something to say; return that."
-  (todo-write-test-wait (lambda () (todo-write-note-tests--hook event))))
+  (todo-write-test-wait (lambda () (todo-write-tell-tests--hook event))))
 
-(ert-deftest todo-write-note-tells-edits-of-a-followed-plan-once ()
-  (todo-write-note-tests--with
-    (should-not (todo-write-note-tests--hook "PostToolUse"))
+(ert-deftest todo-write-tell-tells-edits-of-a-followed-plan-once ()
+  (todo-write-tell-tests--with
+    (should-not (todo-write-tell-tests--hook "PostToolUse"))
     (todo-write-edit "claude:s1" 'add "Weed")
     (todo-write-edit "claude:s1" 'delete (todo-write-test-id "claude:s1" "Rake"))
-    (should (equal (todo-write-note-tests--told "PostToolUse")
+    (should (equal (todo-write-tell-tests--told "PostToolUse")
                    "The user edited your task list; change your tasks accordingly.
 The user added \"Weed\" (pending).
 The user deleted \"Rake\"."))
-    (should-not (todo-write-note-tests--hook "PostToolUse"))
+    (should-not (todo-write-tell-tests--hook "PostToolUse"))
     ;; The agent goes on with its own list.
     (todo-write "claude:s1" (todo-write-test-todos '("Rake" "in_progress") "Water") "claude" t)
-    (todo-write-note--look)
+    (todo-write-tell--look)
     (should-not (plist-get (seq-find (lambda (item) (equal "Weed" (plist-get item :content)))
                                      (todo-write-items "claude:s1"))
                            :untold))
     (todo-write-edit "claude:s1" 'rename (todo-write-test-id "claude:s1" "Water") "Water all")
     (should (string-suffix-p "\nThe user renamed \"Water\" to \"Water all\"."
-                             (todo-write-note-tests--told "PostToolUse")))))
+                             (todo-write-tell-tests--told "PostToolUse")))))
 
-(ert-deftest todo-write-note-rows-say-at-once-that-a-task-was-told ()
-  (todo-write-note-tests--with
+(ert-deftest todo-write-tell-rows-say-at-once-that-a-task-was-told ()
+  (todo-write-tell-tests--with
     (todo-write-edit "claude:s1" 'add "Weed")
     (let* ((events nil)
            (todo-write-events-functions
             (cons (lambda (thread what _) (push (cons thread what) events))
                   todo-write-events-functions)))
-      (should (todo-write-note-tests--told "PostToolUse"))
+      (should (todo-write-tell-tests--told "PostToolUse"))
       (should (member '("claude:s1" . change) events))
       (should-not (plist-get (todo-write-item "claude:s1" (todo-write-test-id "claude:s1" "Weed"))
                              :untold)))))
 
-(ert-deftest todo-write-note-a-forgotten-plan-leaves-nothing-told ()
-  (todo-write-note-tests--with
+(ert-deftest todo-write-tell-a-forgotten-plan-leaves-nothing-told ()
+  (todo-write-tell-tests--with
     (dotimes (_ 2)
       (todo-write-edit "claude:s1" 'add "Weed")
-      (should (todo-write-note-tests--told "PostToolUse"))
+      (should (todo-write-tell-tests--told "PostToolUse"))
       (todo-write-plan-comment "claude:s1" "Hello")
       (todo-write-forget "claude:s1")
       (should-not (todo-write-plan-comments "claude:s1"))
       ;; The session goes on with the same list.
       (todo-write "claude:s1" (todo-write-test-todos "Rake" "Water") "claude" t))))
 
-(ert-deftest todo-write-note-tells-nothing-that-todo-write-tells ()
-  (todo-write-note-tests--with
+(ert-deftest todo-write-tell-tells-nothing-that-todo-write-tells ()
+  (todo-write-tell-tests--with
     (todo-write "claude:s1" (todo-write-test-todos "Rake" "Water") "Claude Code")
     (todo-write-edit "claude:s1" 'add "Weed")
-    (todo-write-note--look)
-    (should-not (todo-write-note--deliver "claude:s1" #'identity))))
+    (todo-write-tell--look)
+    (should-not (todo-write-tell--deliver "claude:s1" #'identity))))
 
-(ert-deftest todo-write-note-tells-it-again-if-the-hook-has-left ()
-  (todo-write-note-tests--with
+(ert-deftest todo-write-tell-tells-it-again-if-the-hook-has-left ()
+  (todo-write-tell-tests--with
     (todo-write-edit "claude:s1" 'add "Weed")
-    (should-not (todo-write-note--deliver "claude:s1" #'ignore))
-    (should (todo-write-note-tests--told "PostToolUse"))
-    (should-not (todo-write-note-tests--hook "PostToolUse"))))
+    (should-not (todo-write-tell--deliver "claude:s1" #'ignore))
+    (should (todo-write-tell-tests--told "PostToolUse"))
+    (should-not (todo-write-tell-tests--hook "PostToolUse"))))
 
-(ert-deftest todo-write-note-says-once-that-there-is-something-to-say ()
-  (todo-write-note-tests--with
+(ert-deftest todo-write-tell-says-once-that-there-is-something-to-say ()
+  (todo-write-tell-tests--with
     (let* (told
            (note (lambda (_ command) (push command told))))
       (advice-add 'todo-write-hub-tell :before note)
       (unwind-protect
           (progn
-            (todo-write-note-update "claude:s1")
+            (todo-write-tell-update "claude:s1")
             (should-not told)
             (todo-write-edit "claude:s1" 'add "Weed")
-            (dotimes (_ 2) (todo-write-note-update "claude:s1"))
+            (dotimes (_ 2) (todo-write-tell-update "claude:s1"))
             (should (equal '((tell "s1" t)) told))
             ;; A program that has begun again knows nothing.
-            (todo-write-note-tell-machine nil)
+            (todo-write-tell-update-machine nil)
             (should (equal '((tell "s1" t) (tell "s1" t)) told)))
         (advice-remove 'todo-write-hub-tell note)))))
 
-(ert-deftest todo-write-note-only-main-agents-of-claude-code-have-a-hook ()
-  (should (equal "s1" (todo-write-note--session "claude:s1")))
-  (should-not (todo-write-note--session "claude:s1/agent"))
-  (should-not (todo-write-note--session "codex:s1")))
+(ert-deftest todo-write-tell-only-main-agents-of-claude-code-have-a-hook ()
+  (should (equal "s1" (todo-write-tell--session "claude:s1")))
+  (should-not (todo-write-tell--session "claude:s1/agent"))
+  (should-not (todo-write-tell--session "codex:s1")))
 
 ;;; Messages
 
 (ert-deftest todo-write-tell-comes-with-the-next-result ()
-  (todo-write-note-tests--with
+  (todo-write-tell-tests--with
     (let ((program (todo-write-socket-test-hello)))
       (todo-write-socket-test-write program "s1" "Rake")
       (should (string-match-p "next result of todo_write"
@@ -130,12 +130,12 @@ The user deleted \"Rake\"."))
                                  (cdr (todo-write-socket-test-write program "s1" "Rake")))))))
 
 (ert-deftest todo-write-tell-comes-by-the-plugin ()
-  (todo-write-note-tests--with
+  (todo-write-tell-tests--with
     (cl-letf (((symbol-function 'todo-write-mcp-setup-plugin-p) (lambda () t)))
       (should (string-match-p "after its next tool call.*; it is not working now"
                               (todo-write-tell "claude:s1" "Use make check")))
       (should (equal "The user says: Use make check"
-                     (todo-write-note-tests--told "PostToolUse"))))))
+                     (todo-write-tell-tests--told "PostToolUse"))))))
 
 (ert-deftest todo-write-tell-names-the-agent-and-takes-none-for-another ()
   (todo-write-with-store
@@ -161,11 +161,11 @@ The user deleted \"Rake\"."))
                                     '("a" "b")))))))
 
 (ert-deftest todo-write-tell-says-that-it-cannot ()
-  (todo-write-note-tests--with
+  (todo-write-tell-tests--with
     (cl-letf (((symbol-function 'todo-write-mcp-setup-plugin-p) #'ignore))
       (should-error (todo-write-tell "claude:s1" "Hello") :type 'user-error)
       (should-error (todo-write-tell "codex:s1" "Hello") :type 'user-error)
-      (should-not (todo-write-note--deliver "claude:s1" #'identity)))))
+      (should-not (todo-write-tell--deliver "claude:s1" #'identity)))))
 
 (ert-deftest todo-write-tell-a-host-in-lisp-passes-messages-on-with-its-next-result ()
   (todo-write-with-store
@@ -185,7 +185,7 @@ The user deleted \"Rake\"."))
       (should-error (todo-write-tell "a" "Hello") :type 'user-error))))
 
 (ert-deftest todo-write-tell-comments-are-kept-until-they-are-told-once-as-one-message ()
-  (todo-write-note-tests--with
+  (todo-write-tell-tests--with
     (cl-letf (((symbol-function 'todo-write-mcp-setup-plugin-p) (lambda () t)))
       (let ((about '(:path "/src/a.js" :line 12 :quote "-old\n+new")))
         (todo-write-tell "claude:s1" "Keep \"old\".\nIt is public." about)
@@ -202,17 +202,17 @@ Keep \"old\".
 It is public.
 The user comments on /src/b.js:
 And test it"
-                     (todo-write-note-tests--told "PostToolUse")))
+                     (todo-write-tell-tests--told "PostToolUse")))
       (should (equal '(t t) (mapcar (lambda (comment) (plist-get comment :told))
                                     (todo-write-plan-comments "claude:s1"))))
-      (should-not (todo-write-note-tests--hook "PostToolUse")))))
+      (should-not (todo-write-tell-tests--hook "PostToolUse")))))
 
 (ert-deftest todo-write-tell-comments-of-an-earlier-emacs-are-told-when-the-agent-goes-on ()
-  (todo-write-note-tests--with
+  (todo-write-tell-tests--with
     (let (todo-write-events-functions)
       (todo-write-plan-comment "claude:s1" "Why?"))
     (todo-write-set-activity "claude:s1" 'working)
-    (should (equal "The user says: Why?" (todo-write-note-tests--told "PostToolUse")))))
+    (should (equal "The user says: Why?" (todo-write-tell-tests--told "PostToolUse")))))
 
 (ert-deftest todo-write-tell-forgets-a-comment-that-was-told-before-one-that-was-not ()
   (todo-write-with-store
@@ -227,7 +227,7 @@ And test it"
                              (mapcar (lambda (n) (plist-get (nth n comments) :text)) '(0 1 999)))))))))
 
 (ert-deftest todo-write-tell-comments-are-copied-if-no-message-reaches-the-agent ()
-  (todo-write-note-tests--with
+  (todo-write-tell-tests--with
     (cl-letf (((symbol-function 'todo-write-mcp-setup-plugin-p) #'ignore))
       (todo-write-tell "claude:s1" "One" '(:path "/a"))
       (todo-write-tell "claude:s1" "Two" '(:path "/b"))
@@ -238,10 +238,10 @@ And test it"
                                (list (plist-get comment :told) (plist-get comment :copied)))
                              (todo-write-plan-comments "claude:s1")))))
     (ert-info ("They are not told as well if a message reaches the agent later")
-      (should-not (todo-write-note--deliver "claude:s1" #'identity)))))
+      (should-not (todo-write-tell--deliver "claude:s1" #'identity)))))
 
 (ert-deftest todo-write-tell-comments-are-copied-until-the-users-next-prompt ()
-  (todo-write-note-tests--with
+  (todo-write-tell-tests--with
     (cl-letf (((symbol-function 'todo-write-mcp-setup-plugin-p) #'ignore)
               ((symbol-function 'todo-write-turns-headings)
                (lambda (&rest _)
@@ -253,7 +253,7 @@ And test it"
 
 ;;; A hook that does not see the terminal
 
-(defun todo-write-note-tests--ask (command)
+(defun todo-write-tell-tests--ask (command)
   "Let a hook without a process file ask whether to run COMMAND."
   (let ((hook (todo-write-socket-test-hello :role "permission" :id command)))
     (todo-write-socket-test-send
@@ -264,24 +264,24 @@ And test it"
     hook))
 
 (ert-deftest todo-write-permission-without-a-process-file-the-next-hooks-withdraw-it ()
-  (todo-write-note-tests--with
+  (todo-write-tell-tests--with
     (let* (heard
-           (todo-write-note-said-functions
+           (todo-write-tell-said-functions
             (cons (lambda (_thread input) (push (gethash "event" input) heard))
-                  todo-write-note-said-functions))
+                  todo-write-tell-said-functions))
            (says (lambda (&rest said)
                    ;; The socket answers until it knows that this Emacs listens.
                    (setq heard nil)
                    (todo-write-test-wait
-                    (lambda () (apply #'todo-write-note-tests--hook said) heard)))))
-      (todo-write-note-tests--ask "npm test")
+                    (lambda () (apply #'todo-write-tell-tests--hook said) heard)))))
+      (todo-write-tell-tests--ask "npm test")
       (funcall says "PostToolUse" :tool_name "Bash" :tool_input '(:command "ls"))
       (should (todo-write-requests "claude:s1"))
       (funcall says "PostToolUse" :tool_name "Bash" :tool_input '(:command "npm test"))
       (should-not (todo-write-requests "claude:s1"))
-      (todo-write-note-tests--ask "npm run")
+      (todo-write-tell-tests--ask "npm run")
       (funcall says "Stop")
       (should-not (todo-write-requests "claude:s1")))))
 
-(provide 'todo-write-note-tests)
-;;; todo-write-note-tests.el ends here
+(provide 'todo-write-tell-tests)
+;;; todo-write-tell-tests.el ends here
