@@ -321,12 +321,6 @@ Return what was asked, or nil, and the content of the outcome, a cons."
       (todo-write-withdraw "a" (plist-get (car (todo-write-requests)) :id))
       (should (equal (todo-write-activity "a") '(working))))))
 
-(ert-deftest efrit-do-shows-the-whole-call-and-runs-it-when-allowed ()
-  (efrit-do-tests--with-tools
-    (let ((efrit-do-confirm 'tool))
-      (should (equal '("(+ 1 2)" . "3")
-                     (efrit-do-tests--asked 'yes "eval_sexp" '(:expr "(+ 1 2)")))))))
-
 (ert-deftest efrit-do-runs-nothing-that-the-user-refuses ()
   (efrit-do-tests--with-tools
     (let ((efrit-do-confirm 'tool))
@@ -338,7 +332,8 @@ Return what was asked, or nil, and the content of the outcome, a cons."
 (ert-deftest efrit-do-asks-once-for-a-tool-that-is-always-allowed ()
   (efrit-do-tests--with-tools
     (let ((efrit-do-confirm 'tool))
-      (should (equal '("1" . "1") (efrit-do-tests--asked 'always "eval_sexp" '(:expr "1"))))
+      (should (equal '("(+ 1 2)" . "3")
+                     (efrit-do-tests--asked 'always "eval_sexp" '(:expr "(+ 1 2)"))))
       (should (equal '(nil . "2") (efrit-do-tests--asked 'always "eval_sexp" '(:expr "2")))))))
 
 (ert-deftest efrit-do-asks-for-what-the-option-says ()

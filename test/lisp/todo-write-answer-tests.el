@@ -126,10 +126,6 @@
   (should (equal "a ⏎ b c" (todo-write-text-command "  a \t\n \n\r b \t c\n")))
   (should (equal "a b" (todo-write-text-command (concat "a" (make-string 1000000 ?\s) "b")))))
 
-(ert-deftest todo-write-answer-escapes-what-looks-like-a-blank ()
-  (should (equal (todo-write-answer-tests--shown "a\u2800b\ufe0fc\u00a0d\u3000e\U000e0041f\e")
-                 "a\\u2800b\\ufe0fc\\u00a0d\\u3000e\\U000e0041f\\u001b")))
-
 (ert-deftest todo-write-answer-shows-ordinary-text-unchanged ()
   (dolist (text '("(defun f (x)\n\t(list x))\n\n\n(f 1)" "grüße 東京" "if x:\n        y\n"))
     (should (equal (todo-write-answer-tests--shown text 'lisp) (string-trim-right text)))))
@@ -306,10 +302,6 @@
                                      ("a\ufe0f" . "a\\ufe0f")))
     (should (equal shown (todo-write-text-plain text)))
     (should (equal shown (todo-write-answer-tests--shown text 'text)))))
-
-(ert-deftest todo-write-row-plain-escapes-other-blanks ()
-  (should (equal (todo-write-text-plain "a\u00a0b\u2800c\ufe0fd\u2003e\u202f")
-                 "a\\u00a0b\\u2800c\\ufe0fd\\u2003e\\u202f")))
 
 (ert-deftest todo-write-row-plain-leaves-emoji-alone ()
   (dolist (text '("⚠\ufe0f Fix" "1\ufe0f\u20e3 First" "東京\u3000タワー"))

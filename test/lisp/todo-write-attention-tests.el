@@ -596,16 +596,6 @@ transitions, (KEY . STATE), newest first."
           (should (equal "[0/1 Doing more +4]" (todo-write-attention-tests--mode-line))))
       (kill-buffer "file"))))
 
-(ert-deftest todo-write-mode-line-outside-of-projects-shows-the-plan-written-last ()
-  (todo-write-attention-tests--with-mode-line
-    (unwind-protect
-        (progn
-          (todo-write-begin "a" :project "/srv/login/")
-          (todo-write-test-write "a" '("One" "in_progress" "Going"))
-          (todo-write-attention-tests--select "/var/")
-          (should (equal "[0/1 Going]" (todo-write-attention-tests--mode-line))))
-      (kill-buffer "file"))))
-
 (ert-deftest todo-write-mode-line-counts-done-and-unseen-agents ()
   (todo-write-attention-tests--with-mode-line
     (should-not todo-write-mode-line-string)

@@ -48,11 +48,15 @@
       (todo-write-fold-tests--write 20 50)
       (should-not (todo-write-test-folded-p)))))
 
-(ert-deftest todo-write-view-ret-and-mouse-1-open-a-fold ()
+(ert-deftest todo-write-view-a-fold-is-one-row-that-ret-and-mouse-1-open ()
   (todo-write-test-with-view
     (todo-write-fold-tests--write 20 50)
     (goto-char (point-min))
     (todo-write-test-press "n")
+    (should (looking-at-p " ✓ \\+19 done"))
+    (todo-write-test-press "n")
+    (should (looking-at-p " ✓ Task 20"))
+    (todo-write-test-press "p")
     (should (looking-at-p " ✓ \\+19 done"))
     (todo-write-test-press "RET")
     (should (equal (car (todo-write-test-seen)) " ✓ Task 1"))
@@ -63,16 +67,6 @@
     (let ((command (lookup-key todo-write-view-mode-map [mouse-1])))
       (funcall command `(mouse-1 (,(selected-window) ,(point) (0 . 0) 0)))
       (should-not (todo-write-test-folded-p)))))
-
-(ert-deftest todo-write-view-n-and-p-treat-a-fold-as-one-row ()
-  (todo-write-test-with-view
-    (todo-write-fold-tests--write 20 50)
-    (goto-char (point-min))
-    (todo-write-test-press "n")
-    (todo-write-test-press "n")
-    (should (looking-at-p " ✓ Task 20"))
-    (todo-write-test-press "p")
-    (should (looking-at-p " ✓ \\+19 done"))))
 
 (ert-deftest todo-write-view-keeps-open-rows-out-of-folds ()
   (todo-write-test-with-view

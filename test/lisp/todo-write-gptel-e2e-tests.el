@@ -29,13 +29,15 @@
 (defvar gptel--known-tools)
 (defvar gptel-tools)
 
+(defvar todo-write-gptel-e2e--script "hosts/gptel.json" "What the mock server plays.")
+
 (defmacro todo-write-gptel-e2e--with-chat (port &rest body)
   "Evaluate BODY in a new chat with the mock server on PORT; then restore gptel."
   (declare (indent 1) (debug t))
   `(progn
      (todo-write-mock-load-gptel)
      (todo-write-with-store
-       (todo-write-with-mock ,port "hosts/gptel.json"
+       (todo-write-with-mock ,port todo-write-gptel-e2e--script
          (let ((tools (default-value 'gptel-tools))
                (gptel--known-tools nil)
                (inhibit-message t)
@@ -265,57 +267,39 @@
            '(:match (:turnIndex 4) :response (:content "All is done."))))))
 
 (ert-deftest todo-write-gptel-records-what-the-tools-of-a-chat-did ()
-  (todo-write-mock-load-gptel)
   (let ((default-directory (file-name-as-directory (make-temp-file "chat" t)))
-        (gptel--known-tools nil)
-        (inhibit-message t)
-        (chat nil)
-        (tools (default-value 'gptel-tools)))
+        (todo-write-gptel-e2e--script (todo-write-gptel-e2e--work-script)))
     (unwind-protect
-        (todo-write-with-store
-          (todo-write-with-mock port (todo-write-gptel-e2e--work-script)
-            (with-current-buffer (setq chat (generate-new-buffer "*Chat*"))
-              (unwind-protect
-                  (progn
-                    (text-mode)
-                    (gptel-mode)
-                    (todo-write-gptel-mode)
-                    (set-default 'gptel-tools
-                                 (cons (gptel-make-tool
-                                        :name "put" :description "Write a file."
-                                        :args '((:name "path" :type string :description "File")
-                                                (:name "text" :type string :description "Text"))
-                                        :function (lambda (path text)
-                                                    (write-region text nil path nil 'silent)
-                                                    "Written"))
-                                       (default-value 'gptel-tools)))
-                    (todo-write-gptel-e2e--use 'openai port)
-                    (todo-write-gptel-e2e--say "Write the file")
-                    (todo-write-gptel-e2e--wait-for "All is done")
-                    (let ((thread todo-write-gptel-thread))
-                      (todo-write-test-wait (lambda () (null (todo-write-activity thread))))
-                      (should (equal (mapcar (lambda (file)
-                                               (list (file-name-nondirectory (plist-get file :path))
-                                                     (plist-get file :added) (plist-get file :removed)
-                                                     (plist-get file :edits) (plist-get file :created)))
-                                             (plist-get (todo-write-work thread "t1") :files))
-                                     '(("f" 3 1 2 t))))
-                      ;; gptel runs the calls of one response in any order.
-                      (should (equal (sort (mapcar (lambda (one)
-                                                     (plist-get (plist-get one :metadata) :outcome))
-                                                   (todo-write-observations
-                                                    thread :type "TOOL_EXECUTION"))
-                                           #'string<)
-                                     '("failed" "ok" "ok")))
-                      ;; The first response came before the task, the last one after it.
-                      (should (equal (mapcar (lambda (part)
-                                               (plist-get (todo-write-work thread part) :responses))
-                                             '("t1" outside nil))
-                                     '(3 2 5)))))
-                (while (gptel-abort chat))
-                (todo-write-gptel-mode -1)
-                (set-default 'gptel-tools tools)
-                (kill-buffer chat)))))
+        (todo-write-gptel-e2e--with-chat port
+          (set-default 'gptel-tools
+                       (cons (gptel-make-tool
+                              :name "put" :description "Write a file."
+                              :args '((:name "path" :type string :description "File")
+                                      (:name "text" :type string :description "Text"))
+                              :function (lambda (path text)
+                                          (write-region text nil path nil 'silent)
+                                          "Written"))
+                             (default-value 'gptel-tools)))
+          (todo-write-gptel-e2e--chat port "Write the file" "All is done")
+          (let ((thread todo-write-gptel-thread))
+            (todo-write-test-wait (lambda () (null (todo-write-activity thread))))
+            (should (equal (mapcar (lambda (file)
+                                     (list (file-name-nondirectory (plist-get file :path))
+                                           (plist-get file :added) (plist-get file :removed)
+                                           (plist-get file :edits) (plist-get file :created)))
+                                   (plist-get (todo-write-work thread "t1") :files))
+                           '(("f" 3 1 2 t))))
+            ;; gptel runs the calls of one response in any order.
+            (should (equal (sort (mapcar (lambda (one)
+                                           (plist-get (plist-get one :metadata) :outcome))
+                                         (todo-write-observations thread :type "TOOL_EXECUTION"))
+                                 #'string<)
+                           '("failed" "ok" "ok")))
+            ;; The first response came before the task, the last one after it.
+            (should (equal (mapcar (lambda (part)
+                                     (plist-get (todo-write-work thread part) :responses))
+                                   '("t1" outside nil))
+                           '(3 2 5)))))
       (todo-write-test-delete default-directory))))
 
 (provide 'todo-write-gptel-e2e-tests)

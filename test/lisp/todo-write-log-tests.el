@@ -82,27 +82,14 @@
     (goto-char (point-min))
     (should (looking-at-p " [0-9][0-9]:[0-9][0-9] "))))
 
-(ert-deftest todo-write-log-marks-the-line-breaks-of-commands ()
-  (todo-write-log-tests--with-log
-    (todo-write-observe "a" "TOOL_CALL" '(:name "Bash" :input "{\"command\":\"make test\\nmake lint\"}"))
-    (revert-buffer)
-    (should (member '("TOOL_CALL" "Bash make test ⏎ make lint") (todo-write-log-tests--rows)))))
-
-(ert-deftest todo-write-log-shows-an-observation-whole ()
-  (todo-write-log-tests--with-log
-    (goto-char (point-min))
-    (search-forward "PLAN_UPDATE")
-    (todo-write-page-visit)
-    (with-current-buffer "*todo-write-observation*"
-      (should (string-search "\"todoList\"" (buffer-string)))
-      (kill-buffer))))
-
 (ert-deftest todo-write-log-shows-a-tool-call-as-a-line-and-its-input-whole ()
   (todo-write-log-tests--with-log
     (todo-write-observe "a" "TOOL_CALL"
-                        '(:name "Bash" :input "{\"description\":\"Test\",\"command\":\"make\"}"))
+                        '( :name "Bash"
+                           :input "{\"description\":\"Test\",\"command\":\"make\\nmake lint\"}"))
     (revert-buffer)
-    (should (equal (car (last (todo-write-log-tests--rows))) '("TOOL_CALL" "Bash make")))
+    (should (equal (car (last (todo-write-log-tests--rows)))
+                   '("TOOL_CALL" "Bash make ⏎ make lint")))
     (goto-char (point-max))
     (search-backward "Bash make")
     (todo-write-page-visit)

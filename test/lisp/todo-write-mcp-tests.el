@@ -54,22 +54,6 @@
       (should (equal (plist-get (todo-write-about "claude:a") :project)
                      (expand-file-name "~/"))))))
 
-(ert-deftest todo-write-mcp-a-refused-list-is-an-error-with-its-problems ()
-  (todo-write-with-socket
-    (let ((answer (todo-write-socket-test-write (todo-write-socket-test-hello) "a"
-                                                '("One" "blocked"))))
-      (should-not (car answer))
-      (should (string-match-p "todos\\[0\\]\\.status" (cdr answer))))))
-
-(ert-deftest todo-write-mcp-the-next-call-reports-the-users-edits ()
-  (todo-write-with-socket
-    (let ((program (todo-write-socket-test-hello)))
-      (todo-write-socket-test-write program "a" "One")
-      (todo-write-edit "claude:a" 'add "Mine")
-      (should (string-match-p "Mine" (cdr (todo-write-socket-test-write program "a" "One"))))
-      (should-not (string-match-p
-                   "Mine" (cdr (todo-write-socket-test-write program "a" "One" "Mine")))))))
-
 (ert-deftest todo-write-mcp-a-call-that-is-sent-again-gets-the-same-answer ()
   (todo-write-with-socket
     (let* ((program (todo-write-socket-test-hello))
@@ -332,14 +316,6 @@ Its last element is a list of entries."
       (should (equal '("claude:a") (todo-write-mcp-tests--listed)))
       (should (equal '("t1" "t2") (mapcar (lambda (item) (plist-get item :id))
                                           (todo-write-items "claude:a")))))))
-
-(ert-deftest todo-write-mcp-a-client-may-have-several-sessions-at-once ()
-  (todo-write-with-socket
-    (let ((program (todo-write-socket-test-hello :client "codex-mcp-client")))
-      (dolist (session '("a" "b"))
-        (should (car (todo-write-socket-test-write program session '("One" "in_progress")))))
-      (dolist (session '("codex:a" "codex:b"))
-        (should (eq 'active (todo-write-state session)))))))
 
 (ert-deftest todo-write-mcp-a-program-says-again-which-session-it-serves ()
   (todo-write-with-socket

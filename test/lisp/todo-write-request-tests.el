@@ -128,16 +128,6 @@
     (todo-write-withdraw "a" "2")
     (should (equal '(working . "thinking") (todo-write-activity "a")))))
 
-(ert-deftest todo-write-request-stops-the-time-of-the-task ()
-  (todo-write-request-tests--with
-    (todo-write-test-write "a" '("Test" "in_progress"))
-    (cl-flet ((running () (plist-get (todo-write-times "a" "t1") :running)))
-      (should (running))
-      (todo-write-request-tests--ask "a" "1")
-      (should-not (running))
-      (todo-write-answer-request "a" "1" 'yes)
-      (should (running)))))
-
 (ert-deftest todo-write-request-ends-with-the-turn-of-its-agent ()
   (dolist (end (list (lambda () (todo-write-end-turn "a" "interrupted"))
                      (lambda () (todo-write-set-activity "a" nil))

@@ -197,20 +197,6 @@ The time of creation is compared, that of an update is not."
       (todo-write-unsubscribe handle))
     (nreverse heard)))
 
-(ert-deftest todo-write-seeds-a-plan-update-has-the-whole-list-and-its-changes ()
-  "Seed 000, 3.3, 7.1 and 9.2."
-  (todo-write-with-store
-    (todo-write-test-write "a" "One")
-    (pcase-let* ((`(,event) (todo-write-seeds-tests--heard
-                             (lambda () (todo-write-test-write "a" '("One" "completed") "Two"))
-                             :type "PLAN_UPDATE"))
-                 (content (plist-get event :content)))
-      (should (equal event (aref (todo-write-observations "a" :type "PLAN_UPDATE") 1)))
-      (should (equal (plist-get content :todoList) (todo-write-items "a")))
-      (should (equal (plist-get content :revision) 2))
-      (should (equal (todo-write-test-types (plist-get content :changes))
-                     '("status_changed" "added"))))))
-
 (ert-deftest todo-write-seeds-a-list-is-saved-before-it-is-told ()
   "Seed 000, 5 and 6.3: save, then emit."
   (todo-write-with-store
@@ -238,11 +224,6 @@ The time of creation is compared, that of an update is not."
 (defun todo-write-seeds-tests--think (text &rest event)
   "Stream TEXT as a thought of the thread \"a\", with EVENT; return what is told."
   (apply #'todo-write-stream "a" :type "TOKEN" :data text :thinking t event))
-
-(defun todo-write-seeds-tests--thoughts (&rest filter)
-  "Return the texts of the thoughts of the thread \"a\" that pass FILTER."
-  (seq-map (lambda (each) (plist-get (plist-get each :content) :text))
-           (apply #'todo-write-observations "a" :type "THOUGHTS" filter)))
 
 (ert-deftest todo-write-seeds-the-token-type-follows-from-context-and-thinking ()
   "Seed 001, 1, 2 and 6: all contexts, the two old ones and none at all."
@@ -334,32 +315,6 @@ The time of creation is compared, that of an update is not."
                       (plist-get thought :metadata)
                       :phase :tokenType :stepId :stepDescription)
                      '("execution" "EXECUTION_LLM_THINKING" "t2" "Ship"))))))
-
-(ert-deftest todo-write-seeds-only-thoughts-are-recorded-of-a-stream ()
-  "Seed 001, 3: the response belongs to the final answer."
-  (todo-write-with-store
-    (todo-write-seeds-tests--think "Hm.")
-    (todo-write-stream "a" :type "TOKEN" :data "Hello")
-    (todo-write-stream "a" :type "END")
-    (should (equal (seq-map (lambda (each) (plist-get each :type)) (todo-write-observations "a"))
-                   '("THOUGHTS")))))
-
-(ert-deftest todo-write-seeds-thoughts-are-filtered-by-phase-and-grouped-by-step ()
-  "Seed 001, 5.1, 6 and 8: the history of all three phases."
-  (todo-write-with-store
-    (todo-write-seeds-tests--think "Plan")
-    (todo-write-test-write "a" '("Read" "in_progress") "Ship")
-    (todo-write-seeds-tests--think "Read")
-    (todo-write-test-write "a" '("Read" "completed") '("Ship" "in_progress"))
-    (todo-write-seeds-tests--think "Ship")
-    (todo-write-test-write "a" '("Read" "completed") '("Ship" "completed"))
-    (todo-write-seeds-tests--think "Say")
-    (todo-write-stream "a" :type "END")
-    (should (equal (todo-write-seeds-tests--thoughts) '("Plan" "Read" "Ship" "Say")))
-    (should (equal (todo-write-seeds-tests--thoughts :phase 'planning) '("Plan")))
-    (should (equal (todo-write-seeds-tests--thoughts :phase 'execution) '("Read" "Ship")))
-    (should (equal (todo-write-seeds-tests--thoughts :phase 'synthesis) '("Say")))
-    (should (equal (todo-write-seeds-tests--thoughts :step "t2") '("Ship")))))
 
 (ert-deftest todo-write-seeds-a-stream-is-filtered-by-phase-token-type-and-step ()
   "Seed 001, 5.3 and 8."

@@ -209,13 +209,6 @@
                    (mapcar (lambda (id) (cons id (todo-write-times "a" id)))
                            '("t2" "t3" "t1"))))))
 
-(ert-deftest todo-write-the-parent-of-a-thread-is-the-one-it-was-begun-with ()
-  (todo-write-with-store
-    (todo-write-begin "a")
-    (todo-write-begin "b" :parent "a" :parent-item "t1")
-    (should-not (todo-write-parent "a"))
-    (should (equal (todo-write-parent "b") '("a" . "t1")))))
-
 (ert-deftest todo-write-items-removed-returns-started-items-oldest-first ()
   (todo-write-with-store
     (todo-write-test-write "a" '("One" "in_progress") "Two" '("Three" "in_progress"))

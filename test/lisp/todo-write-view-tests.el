@@ -181,6 +181,8 @@ Leave out times if WITHOUT-TIMES is non-nil."
                    ("a\u0000b\tc\u007f\u0085" "a\\u0000b\\u0009c\\u007f\\u0085")
                    ("\u2066x\u2069" "\\u2066x\\u2069")
                    ("\ufeff\u2028" "\\ufeff\\u2028")
+                   ("a\u00a0b\u2800c\ufe0fd\u2003e\u202f"
+                    "a\\u00a0b\\u2800c\\ufe0fd\\u2003e\\u202f")
                    ("\U000e0041" "\\U000e0041")))
     (should (equal (todo-write-text-plain given) shown)))
   (should-not (text-properties-at 0 (todo-write-text-plain (propertize "a" 'display "b")))))
@@ -475,18 +477,6 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (let ((marked (mark)))
       (todo-write-view-draw-all)
       (should (= marked (mark))))))
-
-(ert-deftest todo-write-view-never-selects-a-window ()
-  (todo-write-test-with-view
-    (let ((window (split-window-below))
-          (scratch (get-buffer-create "*scratch*")))
-      (select-window window)
-      (switch-to-buffer scratch)
-      (todo-write-show "a")
-      (todo-write-test-write "a" "One")
-      (todo-write-pause "a")
-      (should (eq (selected-window) window))
-      (should (eq (window-buffer) scratch)))))
 
 (ert-deftest todo-write-show-as-a-command-selects-the-window ()
   (todo-write-test-with-view
