@@ -321,14 +321,6 @@ Return what was asked, or nil, and the content of the outcome, a cons."
       (todo-write-withdraw "a" (plist-get (car (todo-write-requests)) :id))
       (should (equal (todo-write-activity "a") '(working))))))
 
-(ert-deftest efrit-do-runs-nothing-that-the-user-refuses ()
-  (efrit-do-tests--with-tools
-    (let ((efrit-do-confirm 'tool))
-      (should (string-search "did not allow"
-                             (cdr (efrit-do-tests--asked 'no "shell_exec"
-                                                         '(:command "touch evil")))))
-      (should-not (file-exists-p "evil")))))
-
 (ert-deftest efrit-do-asks-once-for-a-tool-that-is-always-allowed ()
   (efrit-do-tests--with-tools
     (let ((efrit-do-confirm 'tool))

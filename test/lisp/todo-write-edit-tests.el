@@ -29,6 +29,10 @@
       (should (commandp command))
       (call-interactively command))))
 
+(defun todo-write-edit-tests--refused (keys)
+  "Press KEYS, which signal an error of the user; return its message."
+  (cadr (should-error (todo-write-edit-tests--press keys "x") :type 'user-error)))
+
 (defun todo-write-edit-tests--to (content)
   "Move point into the row of CONTENT."
   (todo-write-redraw)
@@ -174,8 +178,7 @@
       (todo-write-edit-tests--to "Two")
       (dolist (keys '("e" "k" "t"))
         (should (equal (format "This task was %s; R brings it back" words)
-                       (cadr (should-error (todo-write-edit-tests--press keys "x")
-                                           :type 'user-error))))))))
+                       (todo-write-edit-tests--refused keys)))))))
 
 (ert-deftest todo-write-edit-keys-change-no-folded-task ()
   (let ((todo-write-view-fold-completed t))
@@ -184,10 +187,7 @@
       (goto-char (point-min))
       (todo-write-page-next)
       (dolist (keys '("e" "k" "t" "M-<up>" "M-<down>"))
-        (should (string-match-p
-                 "RET unfolds"
-                 (cadr (should-error (todo-write-edit-tests--press keys "x")
-                                     :type 'user-error)))))
+        (should (string-match-p "RET unfolds" (todo-write-edit-tests--refused keys))))
       (should (= 1 (length (todo-write-revisions "a"))))
       (todo-write-edit-tests--press "RET")
       (todo-write-edit-tests--press "k")
@@ -200,10 +200,7 @@
     (dolist (place '("Grep" "sub"))
       (todo-write-edit-tests--to place)
       (dolist (keys '("e" "k" "t" "M-<up>" "M-<down>"))
-        (should (string-match-p
-                 "subagent"
-                 (cadr (should-error (todo-write-edit-tests--press keys "x")
-                                     :type 'user-error))))))
+        (should (string-match-p "subagent" (todo-write-edit-tests--refused keys)))))
     (should (= 1 (length (todo-write-revisions "a"))))
     (todo-write-edit-tests--to "Grep")
     (todo-write-edit-tests--press "RET")
@@ -216,9 +213,7 @@
     (dolist (place '("make test" "     since"))
       (todo-write-edit-tests--to place)
       (dolist (keys '("e" "k" "t" "M-<up>" "M-<down>"))
-        (should (string-match-p "is part of “One”"
-                                (cadr (should-error (todo-write-edit-tests--press keys "x")
-                                                    :type 'user-error))))))
+        (should (string-match-p "is part of “One”" (todo-write-edit-tests--refused keys)))))
     (should (= 1 (length (todo-write-revisions "a"))))
     ;; An addition changes no task.
     (todo-write-edit-tests--press "+" "New")
@@ -281,9 +276,7 @@
     (todo-write-test-open "One")
     (todo-write-edit-tests--with-region "make test" "make lint"
       (dolist (keys '("k" "t" "M-<down>"))
-        (should (string-match-p "No task in the region"
-                                (cadr (should-error (todo-write-edit-tests--press keys)
-                                                    :type 'user-error))))))
+        (should (string-match-p "No task in the region" (todo-write-edit-tests--refused keys)))))
     (should (= 1 (length (todo-write-revisions "a")))))
   (let ((todo-write-view-fold-completed t))
     (todo-write-edit-tests--with '(("One" "completed") ("Two" "completed")

@@ -112,11 +112,8 @@
                      '("0/2 tasks completed. Current: Mixing 100% of the dough."
                        "1/2 tasks completed. Current: Heating the oven."))))))
 
-(ert-deftest todo-write-gptel-keeps-the-plan-of-a-chat-with-openai ()
-  (todo-write-gptel-e2e--check-chat 'openai))
-
-(ert-deftest todo-write-gptel-keeps-the-plan-of-a-chat-with-anthropic ()
-  (todo-write-gptel-e2e--check-chat 'anthropic))
+(ert-deftest todo-write-gptel-keeps-the-plan-of-a-chat-with-any-provider ()
+  (mapc #'todo-write-gptel-e2e--check-chat '(openai anthropic)))
 
 (ert-deftest todo-write-gptel-sends-our-schema ()
   (todo-write-gptel-e2e--with-chat port
