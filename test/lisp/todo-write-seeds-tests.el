@@ -419,15 +419,6 @@ Use this when:\\n- Breaking down a complex task into steps\\n\
       (should (string-search "todos[1].status" (plist-get outcome :result)))
       (should (equal (mapcar #'butlast (todo-write-test-rows "a")) '(("Kept" "pending")))))))
 
-(ert-deftest todo-write-seeds-the-result-has-the-count-and-the-current-task ()
-  "Seed 003, \"Why this design works\" 4: progress."
-  (todo-write-with-store
-    (should (equal (plist-get (todo-write-test-write
-                               "a" '("Read" "completed")
-                               '("Run tests" "in_progress" "Running tests"))
-                              :result)
-                   "1/2 tasks completed. Current: Running tests."))))
-
 ;;; 003: the four bugs
 
 (defun todo-write-seeds-tests--call (&rest entries)
