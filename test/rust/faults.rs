@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::common::{Folder, KEY, PLAN, copied, file, kept, open, skip, store, write};
+use crate::common::{Folder, KEY, PLAN, copied, edit, file, kept, open, skip, store, write};
 use proptest::prelude::*;
 use serde_json::{Map, json};
 use todo_write::events::observation::{Details, Payload, Type};
@@ -36,7 +36,7 @@ fn lines(bytes: &[u8]) -> Vec<&[u8]> {
 }
 
 fn add(store: &mut Store, content: String, now: u64) {
-    open(store).change(|thread| thread.edit(Edit::Add { content, position: None }, now)).unwrap();
+    edit(open(store), Edit::Add { content, position: None }, now);
 }
 
 /// A segment whose revisions only add items, and the list after each of its lines.
@@ -241,12 +241,12 @@ fn what_left_the_list_long_ago_can_be_restored_from_a_plan_that_is_opened() {
     for n in 1..=3 {
         add(&mut store, format!("Task {n}"), n);
     }
-    open(&mut store).change(|thread| thread.edit(Edit::Delete { id: "t2".into() }, 4)).unwrap();
+    edit(open(&mut store), Edit::Delete { id: "t2".into() }, 4);
     for n in 5..200 {
         add(&mut store, format!("Task {n}"), n);
     }
     let mut again = with_segments(folder.path());
-    open(&mut again).change(|thread| thread.edit(Edit::Restore { id: "t2".into() }, 300)).unwrap();
+    edit(open(&mut again), Edit::Restore { id: "t2".into() }, 300);
     let ids: Vec<String> = open(&mut again).list().iter().take(3).map(|item| item.id.clone()).collect();
     assert_eq!(ids, ["t1", "t2", "t3"]);
 }
@@ -303,7 +303,7 @@ fn a_folder_that_cannot_be_created_gives_one_warning_and_loses_no_list() {
     }
     // After the repair, the next write saves everything.
     fs::remove_file(outer.path()).unwrap();
-    open(&mut offline).change(|thread| thread.edit(Edit::Delete { id: "t1".into() }, 2)).unwrap();
+    edit(open(&mut offline), Edit::Delete { id: "t1".into() }, 2);
     assert_eq!(offline.take_warnings(), [""; 0]);
     assert_eq!(&on_disk(&folder), open(&mut offline).list());
     assert_eq!(open(&mut offline).list().len(), 2);
@@ -368,8 +368,7 @@ fn on_a_full_disk(folder: &Path) {
     let mut warned = 0;
     for n in 0..200 {
         let content = format!("Task {n} {}", "x".repeat(700));
-        let outcome =
-            open(&mut full).change(|thread| thread.edit(Edit::Add { content, position: None }, n)).unwrap();
+        let outcome = edit(open(&mut full), Edit::Add { content, position: None }, n);
         assert!(outcome.ok && open(&mut full).list().len() == n as usize + 1);
         warned += full.take_warnings().len();
         if warned == 0 {
@@ -383,8 +382,7 @@ fn on_a_full_disk(folder: &Path) {
         .status()
         .unwrap();
     assert!(lifted.success());
-    let outcome =
-        open(&mut full).change(|thread| thread.edit(Edit::Delete { id: "t1".into() }, 300)).unwrap();
+    let outcome = edit(open(&mut full), Edit::Delete { id: "t1".into() }, 300);
     assert_eq!(outcome.notices, [""; 0]);
     assert_eq!(&on_disk(folder), open(&mut full).list());
     assert_eq!(open(&mut full).list().len(), 199);

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{Folder, KEY, Pending, contents, file, ids, open, skip, store, write};
+use crate::common::{Folder, KEY, Pending, contents, edit, file, ids, open, skip, store, write};
 use serde_json::{Value, json};
 use todo_write::events::observation::{Details, Payload, Type};
 use todo_write::journal::search::Query;
@@ -113,23 +113,10 @@ fn ids_stay_unique_after_a_journal_with_wrong_ids() {
         write(thread, &written.map(|content| (content, Pending)), 7);
         // A second item of one id would be dropped.
         assert_eq!(contents(thread.list()), written);
-        thread
-            .change(|thread| thread.edit(Edit::Add { content: "The user's".into(), position: None }, 8))
-            .unwrap();
+        edit(thread, Edit::Add { content: "The user's".into(), position: None }, 8);
         assert_eq!(contents(thread.list()).len(), 4);
         assert_unique(thread);
     }
-}
-
-#[test]
-fn a_revision_after_a_lost_one_keeps_its_number() {
-    let records = [added(1, 2, &[("t1", item("t1", "One"))]), added(3, 4, &[("t3", item("t3", "Three"))])];
-    let folder = with_records(&records);
-    let mut store = store(folder.path());
-    let thread = open(&mut store);
-    let numbers: Vec<u64> = thread.revisions().iter().map(|revision| revision.number).collect();
-    assert_eq!(numbers, [1, 2, 3]);
-    assert_eq!(contents(&thread.list_at(2).unwrap()), ["One"]);
 }
 
 #[test]
@@ -167,9 +154,7 @@ fn a_journal_of_version_0_3_is_read_and_continued_and_stays_as_it_is() {
     let mut first = store(folder.path());
     assert_eq!(first.kept(1).0[0].summary.total, 1);
     assert_eq!(contents(first.get(KEY).unwrap().unwrap().list()), ["Of long ago"]);
-    open(&mut first)
-        .change(|thread| thread.edit(Edit::Add { content: "New".into(), position: None }, 6))
-        .unwrap();
+    edit(open(&mut first), Edit::Add { content: "New".into(), position: None }, 6);
     let mut second = store(folder.path());
     assert_eq!(contents(open(&mut second).list()), ["Of long ago", "New"]);
     let lists =
@@ -189,7 +174,7 @@ fn a_journal_that_another_emacs_deleted_is_written_again() {
     open(&mut first).change(|thread| thread.observe(payload, Details::default(), 2));
     store(folder.path()).forget(KEY).unwrap();
     assert!(!file(folder.path()).exists());
-    let outcome = open(&mut first).change(|thread| thread.edit(Edit::Delete { id: "t1".into() }, 3)).unwrap();
+    let outcome = edit(open(&mut first), Edit::Delete { id: "t1".into() }, 3);
     assert_eq!((outcome.notices, first.take_warnings()), (vec![], vec![]));
     let mut second = store(folder.path());
     let thread = open(&mut second);
@@ -213,7 +198,7 @@ fn a_plan_begun_without_its_folder_is_merged_into_an_older_history() {
     fs::remove_file(folder.path()).unwrap();
     fs::rename(&elsewhere, folder.path()).unwrap();
     let added = Edit::Add { content: "Three".into(), position: None };
-    open(&mut offline).change(|thread| thread.edit(added, 5)).unwrap();
+    edit(open(&mut offline), added, 5);
     let living = open(&mut offline).list().clone();
     for content in ["Of long ago", "One", "Two", "Three"] {
         assert!(contents(&living).contains(&content), "{living:?}");
@@ -250,9 +235,7 @@ fn a_journal_of_a_later_version_is_left_alone_with_a_message() {
     assert!(store.get(KEY).unwrap_err().to_string().contains(&expected));
     assert!(store.search(KEY, Query::of("later").unwrap(), 9).unwrap_err().to_string().contains(&expected));
     for (n, content) in ["One", "Two"].into_iter().enumerate() {
-        open(&mut store)
-            .change(|thread| thread.edit(Edit::Add { content: content.into(), position: None }, 2))
-            .unwrap();
+        edit(open(&mut store), Edit::Add { content: content.into(), position: None }, 2);
         let warnings = store.take_warnings();
         assert_eq!(warnings.len(), usize::from(n == 0), "{warnings:?}");
         assert!(

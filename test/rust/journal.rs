@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 use crate::common::acts::{Act, acts, perform};
 use crate::common::laws::thread::everything;
 use crate::common::{
-    Completed, Folder, InProgress, KEY, PLAN, Pending, contents, copied, ended, file, kept, open, plan, skip,
-    store, write,
+    Completed, Folder, InProgress, KEY, PLAN, Pending, contents, copied, edit, ended, file, kept, open, plan,
+    skip, store, write,
 };
 use proptest::prelude::*;
 use serde_json::{Map, json};
@@ -17,7 +17,6 @@ use todo_write::journal::search::{Query, search_plans};
 use todo_write::journal::store::{Storage, Store};
 use todo_write::journal::{Durability, folder_of, segment};
 use todo_write::list::input::{Options, read_text};
-use todo_write::list::item::Status;
 use todo_write::thread::activity::{Decision, Doing, Ending};
 use todo_write::thread::{Edit, State, Thread, WriteOptions};
 
@@ -90,7 +89,7 @@ fn a_write_that_also_resumes_and_reminds_is_one_write_to_the_file() {
     let mut store = store(folder.path());
     let thread = open(&mut store);
     write(thread, &PLAN, 1);
-    thread.change(|thread| thread.edit(Edit::Add { content: "Mine".into(), position: None }, 2)).unwrap();
+    edit(thread, Edit::Add { content: "Mine".into(), position: None }, 2);
     write(thread, &PLAN, 3);
     thread.change(|thread| thread.set_paused(Some("lunch".into()), 4));
     let length = || fs::read_to_string(file(folder.path())).unwrap().lines().count();
@@ -122,13 +121,9 @@ fn the_next_session_does_not_know_that_the_agent_was_idle() {
     for now in [100, 200] {
         let mut after = store(folder.path());
         let thread = open(&mut after);
-        thread
-            .change(|thread| thread.edit(Edit::Status { id: "t1".into(), status: InProgress }, now))
-            .unwrap();
+        edit(thread, Edit::Status { id: "t1".into(), status: InProgress }, now);
         assert_eq!(thread.times("t1").unwrap().running_since, Some(now), "at {now}");
-        thread
-            .change(|thread| thread.edit(Edit::Status { id: "t1".into(), status: Completed }, now + 50))
-            .unwrap();
+        edit(thread, Edit::Status { id: "t1".into(), status: Completed }, now + 50);
     }
     let mut last = store(folder.path());
     assert_eq!(open(&mut last).times("t1").unwrap().intervals, [(100, 150), (200, 250)]);
@@ -151,7 +146,7 @@ fn edits_before_a_restart_are_reported_to_the_agent_once() {
     let folder = Folder::new();
     let mut before = store(folder.path());
     write(open(&mut before), &PLAN, 1);
-    open(&mut before).change(|thread| thread.edit(Edit::Delete { id: "t3".into() }, 2)).unwrap();
+    edit(open(&mut before), Edit::Delete { id: "t3".into() }, 2);
     drop(before);
     let mut after = store(folder.path());
     assert!(write(open(&mut after), &PLAN, 3).result.contains("The user deleted \"Ship it\"."));
@@ -169,7 +164,7 @@ fn an_agent_that_was_told_otherwise_than_by_a_result_is_not_told_again_after_a_r
     };
     let mut before = store(folder.path());
     send(&mut before);
-    open(&mut before).change(|thread| thread.edit(Edit::Delete { id: "t3".into() }, 2)).unwrap();
+    edit(open(&mut before), Edit::Delete { id: "t3".into() }, 2);
     assert_eq!(open(&mut before).change(Thread::take_untold), ["The user deleted \"Ship it\"."]);
     drop(before);
     // The agent repeats its own list before and after the second restart.
@@ -180,9 +175,7 @@ fn an_agent_that_was_told_otherwise_than_by_a_result_is_not_told_again_after_a_r
         assert_eq!(open(&mut after).list().len(), 2);
     }
     let mut after = store(folder.path());
-    open(&mut after)
-        .change(|thread| thread.edit(Edit::Status { id: "t1".into(), status: Pending }, 3))
-        .unwrap();
+    edit(open(&mut after), Edit::Status { id: "t1".into(), status: Pending }, 3);
     assert_eq!(open(&mut after).change(Thread::take_untold).len(), 1);
 }
 
@@ -193,20 +186,6 @@ fn a_thread_saved_with_sync_is_restored() {
         || Storage { folder: Some(folder.path().into()), durability: Durability::Disk, ..Storage::default() };
     write(open(&mut Store::new(storage())), &PLAN, 1);
     assert_eq!(open(&mut Store::new(storage())).list().len(), 3);
-}
-
-#[test]
-fn a_record_is_in_the_file_before_the_outcome_is_returned() {
-    let folder = Folder::new();
-    let mut living = store(folder.path());
-    for n in 0..30 {
-        let tasks: Vec<(String, Status)> = (0..=n).map(|n| (format!("Task {n}"), Pending)).collect();
-        let tasks: Vec<(&str, Status)> =
-            tasks.iter().map(|(text, status)| (text.as_str(), *status)).collect();
-        write(open(&mut living), &tasks, n);
-        let copy = copied(folder.path());
-        assert_eq!(open(&mut store(copy.path())).list(), open(&mut living).list());
-    }
 }
 
 /// The bytes that a status change adds to the journal of a thread with this number of items.
@@ -220,7 +199,7 @@ fn bytes_of_a_status_change(items: usize) -> u64 {
     let length = || fs::metadata(file(folder.path())).unwrap().len();
     let before = length();
     let id = thread.list()[items / 2].id.clone();
-    thread.change(|thread| thread.edit(Edit::Status { id, status: Completed }, 1_001)).unwrap();
+    edit(thread, Edit::Status { id, status: Completed }, 1_001);
     length() - before
 }
 
@@ -241,7 +220,7 @@ fn a_long_history_costs_bytes_in_proportion_to_its_changes() {
     write(thread, &PLAN, 1);
     for n in 0..2_000 {
         let status = if n % 2 == 0 { Completed } else { Pending };
-        thread.change(|thread| thread.edit(Edit::Status { id: "t3".into(), status }, n)).unwrap();
+        edit(thread, Edit::Status { id: "t3".into(), status }, n);
     }
     let length = fs::metadata(file(folder.path())).unwrap().len();
     // A record has about 300 bytes.
@@ -401,7 +380,7 @@ fn fifty_changes_can_be_undone_after_a_restart() {
     let mut before = Store::new(storage);
     for n in 0..60 {
         let content = format!("Task {n}");
-        open(&mut before).change(|thread| thread.edit(Edit::Add { content, position: None }, n)).unwrap();
+        edit(open(&mut before), Edit::Add { content, position: None }, n);
     }
     let mut after = store(folder.path());
     let thread = open(&mut after);

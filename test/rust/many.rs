@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::common::{
-    Completed, Folder, InProgress, KEY, Pending, contents, copied, ended, kept, open, plan, store,
+    Completed, Folder, InProgress, KEY, Pending, contents, copied, edit, ended, kept, open, plan, store,
     wait_until, write,
 };
 use serde_json::Map;
@@ -76,9 +76,7 @@ fn a_plan_that_another_emacs_writes_is_read_and_changed() {
         let thread = second.get(KEY).unwrap().unwrap();
         assert_eq!((contents(thread.list()), thread.state()), (vec!["Read", task], State::Active));
     }
-    open(&mut second)
-        .change(|thread| thread.edit(Edit::Add { content: "Mine".into(), position: None }, 4))
-        .unwrap();
+    edit(open(&mut second), Edit::Add { content: "Mine".into(), position: None }, 4);
     let outcome = write(open(&mut first), &[("Read", Completed), ("Send", Pending)], 5);
     assert!(outcome.result.contains("The user added \"Mine\""), "{}", outcome.result);
     for store in [&mut first, &mut second] {
@@ -118,9 +116,7 @@ fn what_could_not_be_saved_comes_after_what_others_saved() {
     assert!(first.take_warnings()[0].contains("another Emacs is changing it"));
     lock.unlock().unwrap();
     drop(lock);
-    open(&mut second)
-        .change(|thread| thread.edit(Edit::Add { content: "Of the user".into(), position: None }, 4))
-        .unwrap();
+    edit(open(&mut second), Edit::Add { content: "Of the user".into(), position: None }, 4);
     open(&mut first).change(|thread| thread.set_paused(None, 5));
     assert!(!open(&mut first).is_unsaved());
     second.refresh(KEY);
@@ -142,12 +138,12 @@ fn the_agent_is_told_once_of_what_it_was_told_before_the_others_saved_theirs() {
     let unanswered = WriteOptions { is_unanswered: true, ..WriteOptions::default() };
     open(&mut first).change(|thread| thread.write(plan(&[("Read", InProgress)]), unanswered, 2));
     let rename = Edit::Rename { id: "t1".into(), content: "Rake".into() };
-    open(&mut first).change(|thread| thread.edit(rename, 3)).unwrap();
+    edit(open(&mut first), rename, 3);
     let lock = fs::File::open(folder_of(folder.path(), KEY).join("lock")).unwrap();
     lock.lock().unwrap();
     assert_eq!(open(&mut first).change(Thread::take_untold), ["The user renamed \"Read\" to \"Rake\"."]);
     drop(lock);
-    open(&mut second).change(|thread| thread.edit(add("Sow"), 4)).unwrap();
+    edit(open(&mut second), add("Sow"), 4);
     assert_eq!(open(&mut first).change(Thread::take_untold), ["The user added \"Sow\" (pending)."]);
     assert_eq!(open(&mut second).change(Thread::take_untold), [""; 0]);
 }

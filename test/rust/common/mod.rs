@@ -26,7 +26,7 @@ use todo_write::list::input::Plan;
 use todo_write::list::item::{Draft, Item, Status};
 use todo_write::recorder::{Recorder, ThreadUpdate};
 use todo_write::thread::activity::{Background, Decision, End, Ending};
-use todo_write::thread::{Outcome, Thread, WriteOptions};
+use todo_write::thread::{Edit, Outcome, Thread, WriteOptions};
 use todo_write::wire::event::Event;
 
 pub use folder::Folder;
@@ -146,6 +146,11 @@ pub fn write(thread: &mut impl Changeable, tasks: &[(&str, Status)], now: u64) -
     let outcome = thread.change(|thread| thread.write(plan(tasks), WriteOptions::default(), now));
     assert!(outcome.ok, "{outcome:?}");
     outcome
+}
+
+/// An edit that must be accepted.
+pub fn edit(thread: &mut impl Changeable, edit: Edit, now: u64) -> Outcome {
+    thread.change(|thread| thread.edit(edit, now)).unwrap()
 }
 
 pub fn contents(list: &[Arc<Item>]) -> Vec<&str> {
