@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;
 
+use crate::common::laws::change::wire;
 use crate::common::{corpus_or_skip, root, thread};
-use crate::untyped::wire;
 use serde_json::Value;
 use todo_write::error::Problem;
 use todo_write::list::change::{Change, apply};

@@ -6,7 +6,6 @@ mod common;
 
 mod activity;
 mod change;
-mod change_laws;
 mod corpus;
 mod edits;
 mod faults;

@@ -6,31 +6,14 @@ use todo_write::error::Error;
 use todo_write::list::change::{Change, ChangeKind, Entry};
 use todo_write::list::untyped::{self, Difference, UntypedItem};
 
+use crate::common::laws::change::wire;
+
 fn diffed(previous: &Value, current: &Value) -> Result<Difference, Error> {
     untyped::diff(previous, current)
 }
 
 fn diff(previous: &Value, current: &Value) -> Vec<Change<UntypedItem>> {
     diffed(previous, current).unwrap().changes
-}
-
-/// The changes as JSON.
-pub fn wire(changes: &[Change<UntypedItem>]) -> Value {
-    let object = |entry: &Option<UntypedItem>| entry.as_ref().map(|entry| entry.fields().clone());
-    let plain: Vec<Change<serde_json::Map<String, Value>>> = changes
-        .iter()
-        .map(|c| Change {
-            kind: c.kind,
-            item_id: c.item_id.clone(),
-            item: object(&c.item),
-            previous_item: object(&c.previous_item),
-            fields: c.fields.clone(),
-            cancelled: c.cancelled,
-            position: c.position,
-            previous_position: c.previous_position,
-        })
-        .collect();
-    serde_json::to_value(plain).unwrap()
 }
 
 fn applied(list: &Value, changes: &Value) -> Result<Value, Error> {

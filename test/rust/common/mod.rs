@@ -10,8 +10,6 @@ pub mod laws;
 pub mod process;
 pub mod session;
 pub mod wait;
-#[cfg(test)]
-pub mod walk;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

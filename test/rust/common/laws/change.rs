@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use todo_write::list::change::{apply, diff};
+use todo_write::list::change::{Change, ChangeKind, apply, diff};
 use todo_write::list::identity::{Features, recognize};
 use todo_write::list::input::Plan;
 use todo_write::list::item::{Draft, Item, List};
@@ -60,10 +60,42 @@ fn list_is_as_sent(list: &[Arc<Item>], drafts: &[Draft]) {
     );
 }
 
-fn changes_lead_both_ways(a: &List, b: &List) {
+pub fn changes_lead_both_ways(a: &List, b: &List) {
     assert_eq!(&apply(a, &diff(a, b)), b);
     assert_eq!(&apply(b, &diff(b, a)), a);
     assert_eq!(diff(b, b), []);
+    changes_are_of_the_items_that_differ(a, b);
+}
+
+fn changes_are_of_the_items_that_differ(a: &List, b: &List) {
+    let changes = diff(a, b);
+    let of = |kind| -> HashSet<&str> {
+        changes.iter().filter(|change| change.kind == kind).map(|change| change.item_id.as_str()).collect()
+    };
+    let [before, after] = [a, b].map(|list| list.iter().map(|item| item.id.as_str()).collect::<HashSet<_>>());
+    assert_eq!(of(ChangeKind::Added), &after - &before);
+    assert_eq!(of(ChangeKind::Removed), &before - &after);
+    for kind in [ChangeKind::Modified, ChangeKind::StatusChanged, ChangeKind::Reordered] {
+        assert!(of(kind).is_subset(&(&before & &after)));
+    }
+    assert!(of(ChangeKind::Modified).is_disjoint(&of(ChangeKind::StatusChanged)));
+    // Items that do not move keep their order.
+    let still = &(&before & &after) - &of(ChangeKind::Reordered);
+    let [before, after] = [a, b].map(|list| {
+        list.iter().map(|item| item.id.as_str()).filter(|id| still.contains(id)).collect::<Vec<_>>()
+    });
+    assert_eq!(before, after);
+}
+
+/// The changes as JSON.
+pub fn wire(changes: &[Change<untyped::UntypedItem>]) -> Value {
+    let fields = |entry: &Option<untyped::UntypedItem>| entry.as_ref().map(|entry| entry.fields().clone());
+    let object = |change: &Change<untyped::UntypedItem>| {
+        json!({"type": change.kind, "itemId": change.item_id, "item": fields(&change.item),
+               "previousItem": fields(&change.previous_item), "position": change.position,
+               "previousPosition": change.previous_position})
+    };
+    changes.iter().map(object).collect()
 }
 
 /// `todo-write-diff` and `todo-write-apply-changes` on two lists, only one of which has ids.
@@ -72,16 +104,7 @@ fn pure_functions_agree(before: &List, drafts: &[Draft]) {
     let before = serde_json::to_value(before).unwrap();
     let after = Value::from_iter(drafts.iter().map(entry));
     let changes = untyped::diff(&before, &after).unwrap().changes;
-    let changes: Vec<Value> = changes
-        .into_iter()
-        .map(|change| {
-            let fields = |entry: Option<untyped::UntypedItem>| entry.map(|entry| entry.fields().clone());
-            json!({"type": change.kind, "itemId": change.item_id, "item": fields(change.item),
-                   "previousItem": fields(change.previous_item), "position": change.position,
-                   "previousPosition": change.previous_position})
-        })
-        .collect();
-    let list = untyped::apply(&before, &Value::from(changes)).unwrap();
+    let list = untyped::apply(&before, &wire(&changes)).unwrap();
     let said = |fields: &Map<String, Value>| {
         ["content", "status", "activeForm"].map(|key| fields.get(key).cloned().unwrap_or_default())
     };

@@ -1,17 +1,23 @@
-//! The laws of a three-way merge of any two lists with a common base.
+//! The laws of a three-way merge of any two lists with a common base, and of the changes between them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use arbitrary::{Result, Unstructured};
+use todo_write::list::change::{apply, diff};
 use todo_write::list::item::{Draft, Item, List, Priority, Status};
 use todo_write::list::merge::{Conflict, Merged, merge};
 
+use super::change::changes_lead_both_ways;
 use super::lists::assert_unique;
 
 /// The bytes encode three lists: the base that the agent knew, the user's list, and the write.
 pub fn holds(data: &[u8]) {
     let Ok([base, ours, theirs]) = sides(&mut Unstructured::new(data)) else { return };
+    for (from, to) in [(&base, &ours), (&base, &theirs), (&ours, &theirs)] {
+        changes_lead_both_ways(from, to);
+        assert_unique(&apply(&theirs, &diff(from, to)));
+    }
     let merged = merge(&base, &ours, &theirs);
     assert_unique(&merged.list);
     values_come_from_the_sides(&base, &ours, &theirs, &merged);
