@@ -86,15 +86,6 @@ fn a_refused_write_does_not_report_edits() {
 }
 
 #[test]
-fn a_deleted_item_that_the_agent_repeats_stays_deleted() {
-    let mut thread = started();
-    edit(&mut thread, delete("t2"));
-    let outcome = write(&mut thread, &PLAN, 3);
-    assert_eq!(contents(thread.list()), ["Read the code", "Ship it"]);
-    assert_eq!(outcome.changes, []);
-}
-
-#[test]
 fn a_deleted_item_that_the_agent_works_on_stays_deleted_and_the_agent_is_told_why() {
     let mut thread = started();
     edit(&mut thread, delete("t2"));
@@ -113,30 +104,6 @@ fn an_item_can_return_as_new_once_the_agent_knows_of_its_deletion() {
     write(&mut thread, &PLAN, 4);
     assert_eq!(contents(thread.list()), ["Read the code", "Mend the parser", "Ship it"]);
     assert_eq!(ids(thread.list()), ["t1", "t4", "t3"]);
-}
-
-#[test]
-fn an_added_item_stays_where_it_is_through_the_next_write() {
-    for (position, expected) in [(None, 3), (Some(0), 0), (Some(2), 2), (Some(99), 3)] {
-        let mut thread = started();
-        edit(&mut thread, add("Write notes", position));
-        let mut next = PLAN;
-        next[1].1 = Completed;
-        let outcome = write(&mut thread, &next, 3);
-        assert_eq!(thread.list()[expected].content, "Write notes", "{position:?}");
-        assert_eq!(outcome.changes.len(), 1, "{position:?}");
-    }
-}
-
-#[test]
-fn an_added_item_that_the_agent_sends_too_is_one_item() {
-    let mut thread = started();
-    edit(&mut thread, add("Write notes", None));
-    let mut next = PLAN.to_vec();
-    next.push(("Write notes", InProgress));
-    write(&mut thread, &next, 3);
-    assert_eq!(ids(thread.list()), ["t1", "t2", "t3", "t4"]);
-    assert_eq!(thread.list()[3].status, InProgress);
 }
 
 #[test]
@@ -160,20 +127,6 @@ fn the_users_text_wins_and_the_agent_is_told() {
     assert_eq!(thread.list()[2].content, "Release version 2");
     let told = "You and the user both changed \"Release version 2\"; the user's version stands.";
     assert!(result.contains(told), "{result}");
-}
-
-#[test]
-fn the_agents_status_and_the_users_text_are_merged() {
-    let mut thread = started();
-    edit(&mut thread, rename("t2", "Repair the parser"));
-    let mut next = PLAN;
-    next[1].1 = Completed;
-    let result = write(&mut thread, &next, 3).result;
-    assert_eq!(
-        (thread.list()[1].content.as_str(), thread.list()[1].status),
-        ("Repair the parser", Completed)
-    );
-    assert!(!result.contains("both changed"), "{result}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::common::{Completed, InProgress, Pending, plan, thread, write};
+use crate::common::{Completed, InProgress, Pending, thread, write};
 use serde_json::{Map, json};
 use todo_write::error::Problem;
 use todo_write::events::git::{GitKind, GitOperation};
@@ -11,7 +11,7 @@ use todo_write::events::payload::{Derived, PlanUpdate, StatusChange};
 use todo_write::events::policy::Policy;
 use todo_write::events::work::CallOutcome;
 use todo_write::list::item::Status;
-use todo_write::thread::{Edit, Thread, WriteOptions};
+use todo_write::thread::{Edit, Thread};
 
 type Tasks<'a> = &'a [(&'a str, Status)];
 
@@ -86,18 +86,6 @@ fn a_rename_records_a_status_change_only_with_another_status() {
         assert_eq!(thread.list()[0].id, "t1");
         assert_eq!(kinds(&all(&thread)), expected);
     }
-}
-
-#[test]
-fn a_status_that_is_kept_is_not_recorded_as_a_change() {
-    let mut thread = thread();
-    write(&mut thread, &[("Read", Completed)], 1);
-    thread.write(
-        plan(&[("Read", Pending), ("Ship", Pending)]),
-        WriteOptions { keep_completed: true, ..WriteOptions::default() },
-        2,
-    );
-    assert_eq!(kinds(&all(&thread)), ["PLAN_UPDATE", "PLAN_UPDATE"]);
 }
 
 #[test]
@@ -299,27 +287,6 @@ fn a_change_larger_than_the_limit_is_delivered_whole() {
     assert_eq!(recorded[0].kind(), Type::PlanUpdate);
     say(&mut thread, Type::Thoughts, "Done");
     assert_eq!(kinds(&all(&thread)), ["THOUGHTS"]);
-}
-
-#[test]
-fn a_call_about_an_excluded_file_keeps_only_its_id_and_its_name() {
-    let mut thread = thread();
-    let policy = Policy { excluded: vec![".env".into()], ..Policy::default() };
-    let kept = |kind, mut content: serde_json::Value, thread: &mut Thread| {
-        content["id"] = json!("c1");
-        let metadata = Map::from_iter([("callId".to_owned(), json!("c1"))]);
-        let payload = Payload::read(kind, content, metadata);
-        let observed = thread.observe_allowed(&policy, payload, Details::default(), 5);
-        (observed.payload.content.clone(), observed.payload.call().unwrap().hidden)
-    };
-    let input = json!({"file_path": "/p/.env", "content": "KEY=1"});
-    let call = kept(Type::ToolCall, json!({"name": "Write", "input": input}), &mut thread);
-    assert_eq!(call, (json!({"id": "c1", "name": "Write"}), Some(true)));
-    let result = kept(Type::ToolExecution, json!({"name": "Write", "content": "KEY=1"}), &mut thread);
-    assert_eq!(result, (json!({"id": "c1", "name": "Write"}), Some(true)));
-    let input = json!({"file_path": "/p/other"});
-    let call = kept(Type::ToolCall, json!({"name": "Write", "input": input}), &mut thread);
-    assert_eq!(call.0["input"], input);
 }
 
 #[test]

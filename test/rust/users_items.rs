@@ -52,9 +52,10 @@ fn an_added_item_stays_however_often_a_write_leaves_it_out() {
 #[test]
 fn it_keeps_its_place_and_goes_to_the_end_of_another_list() {
     type Tasks = [(&'static str, Status)];
-    let cases: [(usize, &Tasks, usize); 6] = [
+    let cases: [(usize, &Tasks, usize); 7] = [
         (0, &PLAN, 0),
         (1, &PLAN, 1),
+        (99, &PLAN, 3),
         (1, &PLAN[..1], 1),
         (2, &[PLAN[0], PLAN[2]], 1),
         (1, &PLAN[1..], 2),
