@@ -208,14 +208,6 @@ mod tests {
     }
 
     #[test]
-    fn no_carries_the_users_message_or_stops_the_turn() {
-        let choice = json!({"behavior": "deny", "message": "Use make check"});
-        assert_eq!(decision(&command(), &choice), Some(choice));
-        let decided = decision(&command(), &json!({"behavior": "deny"})).unwrap();
-        assert_eq!(decided["interrupt"], true);
-    }
-
-    #[test]
     fn a_question_is_answered_with_its_questions_as_given() {
         let questions = json!([{"question": "Which?", "options": [{"label": "Blue"}], "multiSelect": false}]);
         let input = json!({"tool_name": "AskUserQuestion", "tool_input": {"questions": questions}});
