@@ -15,7 +15,7 @@ use todo_write::events::observation::{Observation, Type};
 use todo_write::journal::store::{Storage, Store};
 use todo_write::recorder::Recorder;
 use todo_write::wire::event::Agent;
-use todo_write::wire::program::{Command, Message, Opening, Settings};
+use todo_write::wire::program::{Choice, Command, Message, Opening, Settings};
 use todo_write::wire::socket::{Message as Said, Welcome};
 use todo_write_mcp::hub::door::Event;
 use todo_write_mcp::hub::{Hub, Local, codex};
@@ -89,11 +89,14 @@ impl Homes {
         id
     }
 
-    fn choose(&self, project: &str) -> u64 {
+    fn choose(&mut self, project: &str) -> Vec<Choice> {
         let round = number();
         self.set_home(true, false);
         self.hub.obey(Command::Choose(round, vec![project.into()]));
-        round
+        self.wait(|message| match message {
+            Message::Choices(one, choices) if *one == round => Some(choices.clone()),
+            _ => None,
+        })
     }
 
     /// Waits for a message that `find` accepts; keeps the others.
@@ -119,6 +122,27 @@ impl Homes {
         });
     }
 
+    /// Follows the session `s`, which has this text, until all of that is read.
+    fn ready(&mut self, text: &str) -> u64 {
+        let path = self.write("s", text);
+        let id = self.follow(&path);
+        self.wait_until_ready(id);
+        id
+    }
+
+    /// Waits until all is read that a session has now.
+    fn check(&mut self, session: u64) {
+        self.hub.obey(Command::Check(session));
+        self.wait_until_ready(session);
+    }
+
+    /// Waits for further lines of a session.
+    fn wait_for_lines(&mut self, session: u64) {
+        self.wait(|message| {
+            matches!(message, Message::Events(id, piece) if *id == session && piece.bytes > 0).then_some(())
+        });
+    }
+
     /// Waits until a session that grew is looked at again, so that from then on only what is noticed of it is read.
     fn settle(&mut self, session: u64) {
         let name = format!("shed-{}", number());
@@ -130,8 +154,7 @@ impl Homes {
         self.wait_until_ready(id);
         self.write(&file, &list(&name, 1, "Bed 1"));
         self.wait(|message| matches!(message, Message::Events(one, _) if *one == id).then_some(()));
-        self.hub.obey(Command::Check(session));
-        self.wait_until_ready(session);
+        self.check(session);
     }
 
     /// Applies all events of a session that were taken.
@@ -188,14 +211,11 @@ fn a_session_that_nobody_looks_at_is_silent_until_it_has_a_list_or_is_asked_for(
 #[test]
 fn a_check_is_answered_after_all_that_the_file_had() {
     let mut homes = Homes::looking(NEVER);
-    let path = homes.write("s", &line("s", "user", 0, "Dig".into()));
-    let id = homes.follow(&path);
-    homes.wait_until_ready(id);
+    let id = homes.ready(&line("s", "user", 0, "Dig".into()));
     let (mut recorder, mut store) = (Recorder::default(), Store::new(Storage::default()));
     for n in 1..30 {
         homes.write("s", &list("s", n, &format!("Bed {n}")));
-        homes.hub.obey(Command::Check(id));
-        homes.wait_until_ready(id);
+        homes.check(id);
         homes.apply(id, &mut recorder, &mut store);
         assert_eq!(contents(&mut store, "claude:s"), [format!("Bed {n}")]);
     }
@@ -257,10 +277,8 @@ fn what_a_process_says_is_told_behind_the_lines_that_were_written_before() {
     let mut homes = Homes::looking(NEVER);
     let mut child = living();
     let file = homes.folder.path().join(format!("sessions/{}.json", child.id()));
-    let path = homes.write("s", &list("s", 0, "Bed 0"));
     homes.set_home(true, false);
-    let session = homes.follow(&path);
-    homes.wait_until_ready(session);
+    let session = homes.ready(&list("s", 0, "Bed 0"));
     let (mut recorder, mut store) = (Recorder::default(), Store::new(Storage::default()));
     for n in 1..20 {
         homes.write("s", &list("s", n, &format!("Bed {n}")));
@@ -299,10 +317,8 @@ fn what_is_no_file_is_given_up_with_the_reason_and_others_go_on() {
 #[test]
 fn a_process_is_told_of_with_its_end_and_whether_it_was_killed() {
     let mut homes = Homes::new();
-    let path = homes.write("s", &list("s", 1, "Bed 1"));
     homes.set_home(true, false);
-    let session = homes.follow(&path);
-    homes.wait_until_ready(session);
+    homes.ready(&list("s", 1, "Bed 1"));
     let mut child = living();
     let file = homes.folder.path().join(format!("sessions/{}.json", child.id()));
     fs::write(&file, r#"{"sessionId": "s", "status": "busy"}"#).unwrap();
@@ -351,31 +367,25 @@ fn that_a_session_has_no_process_here_says_nothing_if_it_runs_in_a_container() {
 #[test]
 fn a_session_that_was_followed_before_its_home_was_known_is_looked_at() {
     let mut homes = Homes::looking(NEVER);
-    let path = homes.write("s", &line("s", "user", 0, "Dig".into()));
-    let id = homes.follow(&path);
-    homes.wait_until_ready(id);
+    let id = homes.ready(&line("s", "user", 0, "Dig".into()));
     homes.set_home(true, false);
     // A file that grows no more is not looked at soon again.
-    homes.hub.obey(Command::Check(id));
-    homes.wait_until_ready(id);
+    homes.check(id);
     homes.write("s", &list("s", 1, "Bed 1"));
-    homes.wait(|message| matches!(message, Message::Events(_, piece) if piece.bytes > 0).then_some(()));
+    homes.wait_for_lines(id);
 }
 
 #[test]
 fn a_folder_that_is_made_again_is_watched_again() {
     let mut homes = Homes::looking(NEVER);
-    let path = homes.write("s", &line("s", "user", 0, "Dig".into()));
-    let id = homes.follow(&path);
-    homes.wait_until_ready(id);
+    let id = homes.ready(&line("s", "user", 0, "Dig".into()));
+    let path = homes.file("s");
     let folder = path.parent().unwrap();
     fs::remove_dir_all(folder).unwrap();
     fs::create_dir(folder).unwrap();
     homes.settle(id);
     homes.write("s", &list("s", 1, "Bed 1"));
-    homes.wait(|message| {
-        matches!(message, Message::Events(one, piece) if *one == id && piece.bytes > 0).then_some(())
-    });
+    homes.wait_for_lines(id);
 }
 
 #[test]
@@ -389,24 +399,18 @@ fn a_line_of_a_subagent_beside_its_session_comes_at_once() {
     homes.wait_until_ready(id);
     homes.settle(id);
     homes.write("agent-a", &line("s", "user", 2, "Sow".into()));
-    homes.wait(|message| {
-        matches!(message, Message::Events(one, piece) if *one == id && piece.bytes > 0).then_some(())
-    });
+    homes.wait_for_lines(id);
 }
 
 #[test]
 fn a_file_that_is_emptied_and_written_again_begins_again() {
     let mut homes = Homes::looking(NEVER);
-    let path = homes.write("s", &list("s", 1, "Bed 1"));
-    let id = homes.follow(&path);
-    homes.wait_until_ready(id);
+    let id = homes.ready(&list("s", 1, "Bed 1"));
     homes.taken.clear();
-    fs::write(&path, "").unwrap();
-    homes.hub.obey(Command::Check(id));
-    homes.wait_until_ready(id);
+    fs::write(homes.file("s"), "").unwrap();
+    homes.check(id);
     homes.write("s", &list("s", 2, "Bed 2"));
-    homes.hub.obey(Command::Check(id));
-    homes.wait_until_ready(id);
+    homes.check(id);
     let is_restart = |message: &Message| matches!(message, Message::Events(_, piece) if piece.is_restart);
     assert!(homes.taken.iter().any(is_restart));
 }
@@ -442,11 +446,7 @@ fn a_session_of_a_project_whose_folder_is_named_alike_is_of_another_project() {
             let text = line(session, "user", 0, "Dig".into()).replace("\"/garden\"", &format!("{cwd:?}"));
             fs::write(folder.join(format!("{session}.jsonl")), text).unwrap();
         }
-        let round = homes.choose(project);
-        let choices = homes.wait(|message| match message {
-            Message::Choices(one, choices) if *one == round => Some(choices.clone()),
-            _ => None,
-        });
+        let choices = homes.choose(project);
         let offered =
             choices.iter().map(|choice| (choice.description.session.as_str(), choice.is_of_project));
         assert_eq!(
@@ -480,11 +480,7 @@ fn choices_are_described_newest_first() {
     OpenOptions::new().append(true).open(homes.file("old")).unwrap().set_modified(old).unwrap();
     homes.write("new", &line("new", "user", 0, "Rake".into()));
     homes.write("agent-1", &line("x", "user", 0, "Sow".into()));
-    let round = homes.choose("/garden");
-    let choices = homes.wait(|message| match message {
-        Message::Choices(one, choices) if *one == round => Some(choices.clone()),
-        _ => None,
-    });
+    let choices = homes.choose("/garden");
     let titles = choices.iter().map(|choice| choice.description.title.as_deref().unwrap_or_default());
     assert_eq!(titles.collect::<Vec<_>>(), ["Rake", "Dig"]);
 }
@@ -520,9 +516,7 @@ fn programs_are_read_on_only_while_their_messages_are_taken() {
 #[test]
 fn a_closed_hub_says_no_more_and_its_threads_end() {
     let mut homes = Homes::new();
-    let path = homes.write("s", &list("s", 1, "Bed 1"));
-    let id = homes.follow(&path);
-    homes.wait_until_ready(id);
+    homes.ready(&list("s", 1, "Bed 1"));
     homes.hub.close();
     homes.write("s", &list("s", 2, "Bed 2"));
     homes.hub.obey(Command::Search);

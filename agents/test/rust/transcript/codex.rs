@@ -12,7 +12,7 @@ use todo_write::wire::event::Agent;
 use todo_write_mcp::describe::describe;
 use todo_write_mcp::field::millis;
 
-use super::followed::{Followed, NOW, list};
+use super::followed::{Followed, NOW, fixture_path, list};
 use crate::common::{Completed, InProgress, Pending, corpus_or_skip, plan};
 
 const THREAD: &str = "codex:r";
@@ -118,20 +118,6 @@ fn what_prints_an_excluded_file_is_hidden_wherever_it_is_named() {
     let results = followed.observed(THREAD, Type::ToolExecution);
     assert_eq!(results.len(), 5);
     assert!(results.iter().all(|result| result["content"].is_null()), "{results:?}");
-}
-
-#[test]
-fn a_session_ends_in_the_last_plan_that_codex_accepted() {
-    let id = "01a2c0de-0000-7000-8000-000000000001";
-    let mut followed = Followed::of(&format!("rollout-2026-04-02T07-00-00-{id}.jsonl"));
-    followed.read();
-    let thread = format!("codex:{id}");
-    let rows =
-        [("Rake the leaves", Completed), ("Water the beds", Completed), ("Cover the roses", InProgress)];
-    assert_eq!(followed.rows(&thread), list(&rows));
-    let thread = followed.store.get(&thread).unwrap().unwrap();
-    assert_eq!((thread.revisions().last(), thread.pause_reason()), (3, Some("end of turn")));
-    assert_eq!(thread.title(), Some("Get the garden ready for winter"));
 }
 
 #[test]
@@ -330,9 +316,12 @@ fn a_reviewers_rollout_is_described_as_a_subagents() {
     }
 }
 
-fn rollouts() -> Vec<PathBuf> {
+/// The recorded rollouts, and that of the repository.
+pub(super) fn rollouts() -> Vec<PathBuf> {
     let found = corpus_or_skip("transcripts/codex").map(|folder| fs::read_dir(folder).unwrap());
-    found.into_iter().flatten().map(|entry| entry.unwrap().path()).collect()
+    let found = found.into_iter().flatten().map(|entry| entry.unwrap().path());
+    let fixture = "rollout-2026-04-02T07-00-00-01a2c0de-0000-7000-8000-000000000001.jsonl";
+    found.chain([fixture_path(fixture)]).collect()
 }
 
 /// The session of a rollout and its last accepted plan, computed from the raw JSON alone.

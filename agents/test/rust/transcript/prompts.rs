@@ -8,13 +8,11 @@ use todo_write::events::turns::{Ending, Turn};
 use todo_write::events::work::Part;
 
 use super::claude::Session;
-use super::codex::Rollout;
-use super::followed::{Followed, fixture_path};
+use super::codex::{Rollout, rollouts};
+use super::followed::Followed;
 use super::transcripts;
-use crate::common::corpus_or_skip;
 
 const CLAUDE: &str = "claude:s";
-const CODEX: &str = "codex:r";
 
 fn turns(followed: &mut Followed, thread: &str) -> Vec<Turn> {
     followed.store.get(thread).unwrap().map_or_else(Vec::new, |thread| thread.turns().to_vec())
@@ -218,27 +216,6 @@ fn the_prompts_of_codex_are_those_of_its_own_turns() {
     assert_eq!(prompts(&mut rollout.followed(), "codex:r5"), ["Rake", "Go on", "Go on"]);
 }
 
-#[test]
-fn a_fork_counts_no_work_of_its_parent() {
-    let mut rollout = Rollout(Vec::new());
-    rollout
-        .line("session_meta", json!({"id": "r", "cwd": "/garden", "source": "cli", "forked_from_id": "a"}));
-    let call = |rollout: &mut Rollout, id: &str| {
-        let item = json!({"type": "CommandExecution", "id": id, "status": "completed", "exit_code": 0});
-        rollout.event("item_completed", json!({ "item": item }));
-    };
-    rollout.event("task_started", json!({"turn_id": "b"}));
-    call(&mut rollout, "1");
-    rollout.event("task_started", json!({"turn_id": "s"}));
-    rollout.event("user_message", json!({"message": "Rake"}));
-    call(&mut rollout, "2");
-    let mut followed = rollout.followed();
-    let thread = followed.store.get(CODEX).unwrap().unwrap();
-    assert_eq!(thread.work(Part::Whole).unwrap().commands.run, 1);
-    let last = thread.turns().len() - 1;
-    assert_eq!(thread.work_in_turn(last, Part::Whole).unwrap().commands.run, 1);
-}
-
 /// The first line of a prompt.
 fn first(text: &str) -> String {
     text.lines().next().unwrap_or_default().trim().chars().take(200).collect()
@@ -311,11 +288,7 @@ fn the_prompts_of_recorded_sessions_of_claude_are_those_of_an_independent_count(
 
 #[test]
 fn the_prompts_of_recorded_sessions_of_codex_are_those_of_an_independent_count() {
-    let folder = corpus_or_skip("transcripts/codex");
-    let found = folder.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
-    let mut files: Vec<_> = found.map(|entry| entry.unwrap().path()).collect();
-    files.push(fixture_path("rollout-2026-04-02T07-00-00-01a2c0de-0000-7000-8000-000000000001.jsonl"));
-    for path in files {
+    for path in rollouts() {
         let text = fs::read_to_string(&path).unwrap();
         let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let payloads = lines.iter().map(|line| &line["payload"]);

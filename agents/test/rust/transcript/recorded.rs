@@ -97,6 +97,12 @@ impl Emacs {
         record(&mut self.recorder, &mut self.store, &appended.events, NOW);
         self
     }
+
+    /// Reads another transcript.
+    fn read_another(&mut self, file: PathBuf) {
+        (self.follower, self.recorder) = (Follower::new(file, Options::default()), Recorder::default());
+        self.read();
+    }
 }
 
 pub fn append(file: &Path, bytes: &[u8]) {
@@ -548,24 +554,16 @@ fn observations(store: &mut Store) -> usize {
 fn journals_of_0_3_have_the_lists_of_their_transcripts_which_add_nothing_to_them() {
     let (folder, fresh) = (Folder::new(), Folder::new());
     let old = known_to_0_3(&folder);
-    let file = |name: &str| fixture_path(name);
-    let mut now = Emacs::start(fresh.path(), &file(FIXTURES[0]));
-    for name in FIXTURES {
-        (now.follower, now.recorder) = (Follower::new(file(name), Options::default()), Recorder::default());
-        now.read();
-    }
+    let mut now = Emacs::start(fresh.path(), Path::new(""));
+    FIXTURES.iter().for_each(|name| now.read_another(fixture_path(name)));
     let now = known(&mut now.store);
     assert!(!old.is_empty() && old.keys().eq(now.keys()), "{:?} {:?}", old.keys(), now.keys());
     for (key, known) in &old {
         assert_eq!((&known.list, known.revisions), (&now[key].list, now[key].revisions), "{key}");
     }
-    let mut emacs = Emacs::start(folder.path(), &file(FIXTURES[0]));
+    let mut emacs = Emacs::start(folder.path(), Path::new(""));
     let before = observations(&mut emacs.store);
-    for name in FIXTURES {
-        (emacs.follower, emacs.recorder) =
-            (Follower::new(file(name), Options::default()), Recorder::default());
-        emacs.read();
-    }
+    FIXTURES.iter().for_each(|name| emacs.read_another(fixture_path(name)));
     assert_eq!(observations(&mut emacs.store), before);
     assert_eq!(known(&mut emacs.store), old);
 }

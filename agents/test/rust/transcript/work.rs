@@ -116,10 +116,7 @@ fn a_patch_of_claude_code_gets_its_tabs_back() {
             "done",
             json!({"structuredPatch": hunk, "originalFile": original}),
         );
-        let mut followed = session.followed();
-        let calls = Filter { kind: Some(Type::ToolExecution), ..Filter::default() };
-        let edit = followed.store.get("claude:s").unwrap().unwrap().observed(&calls).pop().unwrap();
-        let found = edit.payload.files()[0].patch.as_deref().unwrap();
+        let found = patches(&mut session.followed(), "claude:s").pop().unwrap();
         assert!(found.ends_with(&format!("@@ -1,2 +1,2 @@\n{patch}")), "{found}");
         assert_eq!(found.contains("# Inexact"), original.is_null(), "{found}");
     }
