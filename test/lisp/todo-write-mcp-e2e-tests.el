@@ -201,7 +201,8 @@ It asks for VERSION of the protocol and has CAPABILITIES."
 (ert-deftest todo-write-mcp-e2e-each-version-of-the-protocol-is-supported ()
   (todo-write-mcp-e2e-with-emacs emacs
     (pcase-dolist (`(,asked ,given) '(("2025-06-18" "2025-06-18") ("2025-11-25" "2025-11-25")
-                                      ("2024-11-05" "2024-11-05") ("2026-07-28" "2025-11-25")))
+                                      ("2024-11-05" "2024-11-05") ("2025-03-26" "2025-03-26")
+                                      ("1999-01-01" "2025-11-25") ("2026-07-28" "2025-11-25")))
       (let ((client (todo-write-mcp-raw-start emacs)))
         (should (equal given (plist-get (plist-get (todo-write-mcp-e2e--initialize client asked)
                                                    :result)

@@ -204,17 +204,6 @@ mod tests {
     }
 
     #[test]
-    fn a_known_version_is_answered_with_itself_and_another_with_the_latest() {
-        let others = [("1999-01-01", VERSIONS[0]), ("2026-07-28", VERSIONS[0])];
-        for (asked, given) in VERSIONS.map(|version| (version, version)).into_iter().chain(others) {
-            let answer = early().0.take(&initialize(asked)).unwrap();
-            assert_eq!(answer["result"]["protocolVersion"], given);
-            assert_eq!(answer["result"]["serverInfo"]["name"], "todo-write");
-            assert_eq!(answer["result"]["capabilities"], json!({"tools": {}}));
-        }
-    }
-
-    #[test]
     fn requests_are_answered_by_their_method() {
         let mut server = initialized().0;
         let mut ask = |method| server.take(&request(1, method, "{}")).unwrap();
