@@ -508,6 +508,11 @@ mod tests {
         assert_eq!(synced(), 2, "its first segment and the name of that");
         say(&mut store, "a message");
         assert_eq!(synced(), 1);
+        let mut again = Store::new(Storage { folder: Some(folder.clone()), ..Storage::default() });
+        assert_eq!(
+            open(&mut again).observations().next_number(),
+            open(&mut store).observations().next_number()
+        );
         fs::remove_dir_all(folder).unwrap();
     }
 

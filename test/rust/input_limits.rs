@@ -163,10 +163,6 @@ fn the_option_decides_about_several_tasks_in_progress() {
     assert_eq!(notices(&with(SeveralInProgress::Notice).unwrap()), ["3 tasks in progress; usually one is"]);
     assert_eq!(notices(&with(SeveralInProgress::Allow).unwrap()), [""; 0]);
     assert_eq!(paths(with(SeveralInProgress::Refuse)), ["todos"]);
-}
-
-#[test]
-fn no_task_or_one_task_in_progress_gives_no_notice() {
     for status in ["pending", "in_progress"] {
         let json = todos(&[entry("A", status), entry("B", "pending")]);
         let options = Options { several_in_progress: SeveralInProgress::Refuse, ..Options::default() };

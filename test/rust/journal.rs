@@ -15,7 +15,7 @@ use serde_json::{Map, json};
 use todo_write::events::observation::{Details, Payload, Type};
 use todo_write::journal::search::{Query, search_plans};
 use todo_write::journal::store::{Storage, Store};
-use todo_write::journal::{Durability, folder_of, segment};
+use todo_write::journal::{folder_of, segment};
 use todo_write::list::input::{Options, read_text};
 use todo_write::thread::activity::{Decision, Doing, Ending};
 use todo_write::thread::{Edit, State, Thread, WriteOptions};
@@ -177,15 +177,6 @@ fn an_agent_that_was_told_otherwise_than_by_a_result_is_not_told_again_after_a_r
     let mut after = store(folder.path());
     edit(open(&mut after), Edit::Status { id: "t1".into(), status: Pending }, 3);
     assert_eq!(open(&mut after).change(Thread::take_untold).len(), 1);
-}
-
-#[test]
-fn a_thread_saved_with_sync_is_restored() {
-    let folder = Folder::new();
-    let storage =
-        || Storage { folder: Some(folder.path().into()), durability: Durability::Disk, ..Storage::default() };
-    write(open(&mut Store::new(storage())), &PLAN, 1);
-    assert_eq!(open(&mut Store::new(storage())).list().len(), 3);
 }
 
 /// The bytes that a status change adds to the journal of a thread with this number of items.

@@ -60,17 +60,8 @@ fn a_revision_records_plan_update_and_its_status_changes() {
     for (n, (observation, derived)) in recorded.iter().zip(expected).enumerate() {
         assert_eq!((observation.number, &observation.payload.derived), (n as u64 + 1, &derived));
     }
+    assert_eq!(recorded[3].payload.metadata.step_description.as_deref(), Some("Ship it"));
     assert_eq!(recorded.iter().map(|o| o.timestamp).collect::<Vec<_>>(), [10, 20, 20, 20, 30, 40]);
-}
-
-#[test]
-fn a_status_change_has_its_item_as_parent() {
-    let mut thread = thread();
-    write(&mut thread, &PLAN, 1);
-    thread.edit(Edit::Status { id: "t2".into(), status: Completed }, 2).unwrap();
-    let changes = thread.observed(&Filter { step: Some("t2".into()), ..Filter::default() });
-    assert_eq!(kinds(&changes), ["ITEM_STATUS_CHANGE"]);
-    assert_eq!(changes[0].payload.metadata.step_description.as_deref(), Some("Ship it"));
 }
 
 #[test]

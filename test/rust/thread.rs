@@ -3,7 +3,7 @@
 use crate::common::{
     Completed, Folder, InProgress, PLAN, Pending, draft, ended, ids, open, plan, store, thread, write,
 };
-use todo_write::list::change::{ChangeKind, apply};
+use todo_write::list::change::ChangeKind;
 use todo_write::list::input::Plan;
 use todo_write::list::item::{Draft, Status};
 use todo_write::thread::activity::{Decision, Doing, Ending};
@@ -88,30 +88,6 @@ fn an_edit_does_not_end_a_pause() {
     thread.edit(set("t3", InProgress), 3).unwrap();
     assert_eq!(thread.state(), State::Paused);
     assert_eq!(thread.times("t3").unwrap().spent(100), 0);
-}
-
-#[test]
-fn a_write_that_changes_nothing_makes_no_revision() {
-    let mut thread = thread();
-    assert_eq!(write(&mut thread, &PLAN, 1).revision, 1);
-    let events = thread.observations().next_number();
-    let outcome = write(&mut thread, &PLAN, 2);
-    assert_eq!((outcome.revision, outcome.changes.len()), (1, 0));
-    assert_eq!(thread.observations().next_number(), events);
-    assert_eq!(thread.revisions().iter().count(), 1);
-}
-
-#[test]
-fn a_different_agent_id_alone_is_not_a_change() {
-    let mut thread = thread();
-    for (now, hint) in ["first", "second"].into_iter().enumerate() {
-        let mut plan = plan(&PLAN[..=now]);
-        plan.drafts.iter_mut().for_each(|draft| draft.hint = Some(hint.into()));
-        let before = thread.list().clone();
-        let outcome = thread.write(plan, WriteOptions::default(), 1);
-        assert_eq!(outcome.changes.len(), 1);
-        assert_eq!(&apply(&before, &outcome.changes), thread.list());
-    }
 }
 
 #[test]

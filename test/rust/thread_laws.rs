@@ -4,36 +4,15 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use todo_write::list::change::{Change, apply};
-use todo_write::list::item::{List, Status};
-use todo_write::thread::{Edit, Outcome, Thread, WriteOptions};
+use todo_write::list::item::List;
 
 use crate::common::acts::{Act, acts, perform};
-use crate::common::{Completed, Pending, plan, thread};
+use crate::common::thread;
 
 /// The list as if the agent knew all of it, since that is no change.
 fn told(mut list: List) -> List {
     list.iter_mut().for_each(|item| Arc::make_mut(item).told = true);
     list
-}
-
-/// Writes the tasks, all with the id `hint`, like an agent that renumbers its tasks.
-fn send(thread: &mut Thread, tasks: &[(&'static str, Status)], hint: Option<&str>) -> Outcome {
-    let mut plan = plan(tasks);
-    plan.drafts.iter_mut().for_each(|draft| draft.hint = hint.map(str::to_owned));
-    thread.write(plan, WriteOptions::default(), 0)
-}
-
-#[test]
-fn a_renamed_item_stays_the_same_if_the_agent_sends_it_under_another_id() {
-    let mut thread = thread();
-    send(&mut thread, &[("Fix the parser", Pending)], None);
-    send(&mut thread, &[("Fix the parser", Completed)], Some("2"));
-    thread.undo(1).unwrap();
-    thread.edit(Edit::Status { id: "t1".into(), status: Completed }, 2).unwrap();
-    let before = thread.list().clone();
-    let outcome = send(&mut thread, &[("Fix the parser", Completed), ("Ship it", Pending)], Some("2"));
-    assert_eq!(outcome.changes.len(), 1);
-    assert_eq!(&apply(&before, &outcome.changes), thread.list());
 }
 
 proptest! {
