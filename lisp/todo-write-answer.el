@@ -22,7 +22,7 @@
 (require 'todo-write-attention)
 (require 'todo-write-choose)
 (require 'todo-write-menu)
-(require 'todo-write-page)
+(require 'todo-write-buffer)
 (require 'todo-write-request)
 (require 'todo-write-row)
 (require 'todo-write-text)
@@ -318,7 +318,7 @@ It is shown as a request is that was not read yet."
 
 (defun todo-write-answer-redraw (&rest _)
   "Draw the request again, at the same place."
-  (todo-write-page-keep (lambda (position &optional _start) position)
+  (todo-write-buffer-keep (lambda (position &optional _start) position)
                         (lambda (position) (min position (point-max)))
                         #'todo-write-answer--draw))
 

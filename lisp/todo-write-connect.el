@@ -77,7 +77,8 @@ The program is an absolute name."
                       (append (todo-write-machines-shell
                                (todo-write-machines-prefix name)
                                "-T" "-o" "BatchMode=yes" "-o" "ControlMaster=no"
-                               "-o" "ConnectTimeout=15" "-o" "ServerAliveInterval=15" "-o" "RemoteCommand=none")
+                               "-o" "ConnectTimeout=15" "-o" "ServerAliveInterval=15"
+                               "-o" "RemoteCommand=none")
                               ;; Any login shell understands this.
                               (list (format "exec sh -c '%s' %s" todo-write-connect--script
                                             (shell-quote-argument

@@ -15,7 +15,7 @@
 (require 'todo-write-connect)
 (require 'todo-write-host)
 (require 'todo-write-mcp-setup)
-(require 'todo-write-page)
+(require 'todo-write-buffer)
 (require 'todo-write-text)
 ;; The hosts, so that all are known.
 (require 'todo-write-acp)
@@ -169,10 +169,10 @@ its name.  REMEDY is a sentence, nil or left out."
 This changes nothing, and the report can be put into a bug report.  In
 the buffer, \\<special-mode-map>\\[revert-buffer] checks again."
   (interactive)
-  (todo-write-page-pop-to "*todo-write doctor*" 'special-mode nil)
+  (todo-write-buffer-pop-to "*todo-write doctor*" 'special-mode nil)
   (setq-local revert-buffer-function (lambda (&rest _) (todo-write-doctor))
               truncate-lines nil word-wrap t)
-  (todo-write-page-with-new-text
+  (todo-write-buffer-with-new-text
     (insert (todo-write-doctor--text))))
 
 (provide 'todo-write-doctor)

@@ -15,7 +15,7 @@
 (require 'todo-write-detail)
 (require 'todo-write-choose)
 (require 'todo-write-menu)
-(require 'todo-write-page)
+(require 'todo-write-buffer)
 (require 'todo-write-row)
 (require 'todo-write-text)
 (require 'todo-write-turns)
@@ -34,18 +34,18 @@
   "Major mode of the buffer that shows one revision of a plan."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page-set-up #'todo-write-history--draw :step #'todo-write-history--older))
+  (todo-write-buffer-set-up #'todo-write-history--draw :step #'todo-write-history--older))
 
 (todo-write-menu-define 'todo-write-history-mode todo-write-history-mode-map "History"
   `(("Revision"
-     ("n" "Older" todo-write-page-next)
-     ("p" "Newer" todo-write-page-previous)
+     ("n" "Older" todo-write-buffer-next)
+     ("p" "Newer" todo-write-buffer-previous)
      ("g" "Refresh" revert-buffer))
     . ,todo-write-menu-common))
 
 (defun todo-write-history--open (thread number)
   "Show the revision NUMBER of THREAD, and what it changed; return the buffer."
-  (prog1 (todo-write-page-pop-to
+  (prog1 (todo-write-buffer-pop-to
           (format "%s history" todo-write-view-buffer-name) 'todo-write-history-mode thread
           '((display-buffer-reuse-window display-buffer-same-window)))
     (todo-write-history--show number)))
@@ -75,7 +75,7 @@
 
 (defun todo-write-history--draw ()
   "Draw the revision shown, or the newest if it is gone."
-  (todo-write-page-drawn)
+  (todo-write-buffer-drawn)
   (let* ((thread todo-write-view-thread)
          (revisions (todo-write-revisions thread))
          (newest (car (last revisions)))
@@ -89,7 +89,7 @@
                                          :changes)))
          (by-id (seq-group-by (lambda (change) (plist-get change :itemId)) changes)))
     (setq todo-write-history--revision number)
-    (todo-write-page-with-new-text
+    (todo-write-buffer-with-new-text
       (when revision
         (todo-write-history--insert-header revision (plist-get newest :revision) items))
       (when (seq-empty-p items)
@@ -121,7 +121,7 @@
                (format " %s " (todo-write-text-shape 'dot)))
               'face 'todo-write-time)
             ,(format "%d/%d" completed (length items)))))
-      (insert (todo-write-row-fit (concat " " left) right todo-write-page-width) "\n"))
+      (insert (todo-write-row-fit (concat " " left) right todo-write-buffer-width) "\n"))
     (insert "\n")))
 
 (defun todo-write-history--insert-row (item changes &optional note)
@@ -158,11 +158,11 @@ is about dependencies and the owner."
                                       (note (format " %s " (todo-write-text-shape 'arrow)))
                                       (todo-write-detail-shape item)))))
                 "  ")
-               todo-write-page-width)
+               todo-write-buffer-width)
               "\n"))
     (unless (equal was text)
       (insert (propertize (todo-write-text-truncate (concat "     was: " was)
-                                                    todo-write-page-width)
+                                                    todo-write-buffer-width)
                           'face 'todo-write-previous-text)
               "\n"))
     (add-text-properties start (point) `(help-echo ,(todo-write-text-help text)))
@@ -175,14 +175,14 @@ is about dependencies and the owner."
   "Major mode of the buffer that lists the revisions of a plan."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page-set-up-table
+  (todo-write-buffer-set-up-table
    #'todo-write-history--index
    (lambda (number) (todo-write-history--open todo-write-view-thread number))))
 
 (todo-write-menu-define
  'todo-write-history-index-mode todo-write-history-index-mode-map "Index"
  `(("Revision"
-    ("RET" "Show it" todo-write-page-visit)
+    ("RET" "Show it" todo-write-buffer-visit)
     ("n" "Next" next-line)
     ("p" "Previous" previous-line)
     ("g" "Refresh" revert-buffer))
@@ -196,14 +196,14 @@ of `todo-write-show'."
   (let ((thread (or thread (todo-write-choose-thread))))
     (unless (todo-write-revisions thread)
       (user-error "This plan has no history yet"))
-    (prog1 (todo-write-page-pop-to
+    (prog1 (todo-write-buffer-pop-to
             "*todo-write-history*" 'todo-write-history-index-mode thread
             '((display-buffer-reuse-window display-buffer-same-window)))
       (funcall todo-write-events-draw)
       (goto-char (point-min)))))
 
 (defun todo-write-history--index ()
-  "Return the index, as for `todo-write-page-set-up-table'.
+  "Return the index, as for `todo-write-buffer-set-up-table'.
 The ids of its entries are numbers of revisions, nil for the heading of a
 list."
   (let* ((title (plist-get (todo-write-summary todo-write-view-thread) :title))

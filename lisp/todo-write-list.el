@@ -21,7 +21,7 @@
 (require 'todo-write-unsaved)
 (require 'todo-write-choose)
 (require 'todo-write-menu)
-(require 'todo-write-page)
+(require 'todo-write-buffer)
 (require 'todo-write-row)
 (require 'todo-write-text)
 (require 'todo-write-turns)
@@ -180,7 +180,7 @@ that of its refused calls that are new, and how full its context is from
 \\{todo-write-list-mode-map}"
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page-set-up-table
+  (todo-write-buffer-set-up-table
    (lambda ()
      ;; Rows keep their order while the user is there.
      (todo-write-list--read (eq (current-buffer) (window-buffer))))
@@ -189,7 +189,7 @@ that of its refused calls that are new, and how full its context is from
    :toggle #'todo-write-list--toggle-older)
   ;; Emacs 28 never forgets an `add-hook' with a depth.
   (setq-local context-menu-functions (list t #'todo-write-menu-context)
-              todo-write-page-table-sorts t)
+              todo-write-buffer-table-sorts t)
   (add-hook 'todo-write-agent-functions #'todo-write-list--on-change)
   (add-hook 'todo-write-events-functions #'todo-write-list--on-change)
   (dolist (hook '(kill-buffer-hook change-major-mode-hook))
@@ -197,7 +197,7 @@ that of its refused calls that are new, and how full its context is from
 
 (todo-write-menu-define 'todo-write-list-mode todo-write-list-mode-map "Agents"
   `(("Agent"
-     ("RET" "Show its plan" todo-write-page-visit)
+     ("RET" "Show its plan" todo-write-buffer-visit)
      ("o" "Go to its buffer" todo-write-view-visit-agent)
      ("v" "Review what is new" todo-write-review)
      ("=" "Show its diff" todo-write-show-diff)
@@ -208,7 +208,7 @@ that of its refused calls that are new, and how full its context is from
      ("d" "Dismiss" todo-write-list-dismiss)
      ("k" "Forget…" todo-write-forget))
     ("List"
-     ("TAB" "Show or hide older ones" todo-write-page-toggle)
+     ("TAB" "Show or hide older ones" todo-write-buffer-toggle)
      ("g" "Refresh" revert-buffer))
     . ,todo-write-menu-common))
 
@@ -301,7 +301,7 @@ If TWIN, another one looks alike, and a short id precedes the title."
 (defun todo-write-list--push (button)
   "Show the plan of BUTTON, a title.  A click on it does not move point."
   (goto-char (button-start button))
-  (todo-write-page-visit))
+  (todo-write-buffer-visit))
 
 (defun todo-write-list--print ()
   "Print all rows, sorted."
@@ -311,7 +311,7 @@ If TWIN, another one looks alike, and a short id precedes the title."
   (funcall todo-write-events-draw))
 
 (defun todo-write-list--read (keep)
-  "Return all rows, as for `todo-write-page-set-up-table'.
+  "Return all rows, as for `todo-write-buffer-set-up-table'.
 KEEP non-nil means that those that are there keep their order."
   ;; Ages run.
   (todo-write-later (current-buffer) 30)
@@ -356,7 +356,7 @@ KEEP non-nil means that those that are there keep their order."
   ;; Redisplay draws this buffer and could not get the module.
   (todo-write-core-configure)
   (let ((folder default-directory))
-    (todo-write-page-pop-to todo-write-list--buffer 'todo-write-list-mode nil)
+    (todo-write-buffer-pop-to todo-write-list--buffer 'todo-write-list-mode nil)
     (setq default-directory folder)
     (let ((is-new (zerop (buffer-size))))
       (todo-write-list--print)

@@ -15,7 +15,7 @@
 (require 'todo-write-story-words)
 (require 'todo-write-choose)
 (require 'todo-write-menu)
-(require 'todo-write-page)
+(require 'todo-write-buffer)
 (require 'todo-write-row)
 (require 'todo-write-story)
 (require 'todo-write-text)
@@ -24,17 +24,17 @@
   "Major mode for the observations of a thread."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page-set-up-table #'todo-write-log--table #'todo-write-log--show))
+  (todo-write-buffer-set-up-table #'todo-write-log--table #'todo-write-log--show))
 
 (todo-write-menu-define 'todo-write-log-mode todo-write-log-mode-map "Log"
   `(("Event"
-     ("RET" "Show" todo-write-page-visit))
+     ("RET" "Show" todo-write-buffer-visit))
     ("Log"
      ("g" "Refresh" revert-buffer))
     . ,todo-write-menu-common))
 
 (defun todo-write-log--table ()
-  "Return the observations, as for `todo-write-page-set-up-table'."
+  "Return the observations, as for `todo-write-buffer-set-up-table'."
   (let ((project (plist-get (todo-write-about todo-write-view-thread) :project)))
     (list '(("Time" nil) ("Type" 18) ("What" 0))
           (mapcar (lambda (observation)
@@ -66,7 +66,7 @@ of `todo-write-show'; interactively, a prefix argument asks for one.
 Signal a `user-error' if there is no thread."
   (interactive (list (and current-prefix-arg
                           (todo-write-read-thread "Log of thread: "))))
-  (prog1 (todo-write-page-pop-to "*todo-write-log*" 'todo-write-log-mode
+  (prog1 (todo-write-buffer-pop-to "*todo-write-log*" 'todo-write-log-mode
                                  (or thread (todo-write-choose-thread)))
     (funcall todo-write-events-draw)
     (goto-char (point-max))))

@@ -19,7 +19,7 @@
 (require 'todo-write-core)
 (require 'todo-write-machines)
 (require 'todo-write-module)
-(require 'todo-write-page)
+(require 'todo-write-buffer)
 (require 'todo-write-socket)
 (require 'todo-write-text)
 
@@ -114,7 +114,7 @@ machine, show the agents there."
       (todo-write-hub-wait #'todo-write-socket-door)
       (unless (todo-write-socket-state)
         (user-error "Nothing was set up, since no agent could reach this Emacs; see *Warnings*")))
-    (todo-write-page-pop-to "*todo-write MCP*" 'special-mode nil)
+    (todo-write-buffer-pop-to "*todo-write MCP*" 'special-mode nil)
     (todo-write-mcp-setup--check-idle)
     (use-local-map (make-composed-keymap button-buffer-map special-mode-map))
     (setq-local truncate-lines nil word-wrap t
@@ -156,7 +156,7 @@ machine, show the agents there."
 
 (defun todo-write-mcp-setup--draw ()
   "Draw the page."
-  (todo-write-page-with-new-text
+  (todo-write-buffer-with-new-text
     (if (null todo-write-mcp-setup--command)
         (insert (todo-write-mcp-setup-missing (file-remote-p default-directory)))
       (let ((ways (todo-write-mcp-setup--ways todo-write-mcp-setup--command)))

@@ -13,7 +13,7 @@
 (require 'easymenu)
 (require 'seq)
 (require 'todo-write-commands)
-(require 'todo-write-page)
+(require 'todo-write-buffer)
 
 (defconst todo-write-menu-common
   '(("Plans"
@@ -60,8 +60,8 @@ answers an agent and `?' shows the menu."
       (unless menu
         (define-key map (kbd key) command))))
   (define-key map "?" #'todo-write-menu)
-  (when (eq #'todo-write-page-visit (nth 2 (assoc "RET" (cdar groups))))
-    (define-key map [mouse-1] #'todo-write-page-visit))
+  (when (eq #'todo-write-buffer-visit (nth 2 (assoc "RET" (cdar groups))))
+    (define-key map [mouse-1] #'todo-write-buffer-visit))
   (define-key map "a" #'todo-write-answer)
   (put mode 'todo-write-menu groups)
   (let ((commands (seq-mapcat (lambda (group) (mapcar #'caddr (cdr group))) groups)))

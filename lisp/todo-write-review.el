@@ -20,7 +20,7 @@
 (require 'todo-write-unsaved)
 (require 'todo-write-menu)
 (require 'todo-write-org)
-(require 'todo-write-page)
+(require 'todo-write-buffer)
 (require 'todo-write-row)
 (require 'todo-write-story)
 (require 'todo-write-story-sums)
@@ -171,7 +171,7 @@ FOUND is the value of `todo-write-review--find' if the caller has it."
     (setq todo-write-review--files nil
           todo-write-review--more (plist-get found :more)
           todo-write-review--newest (plist-get found :newest))
-    (todo-write-page-with-new-text
+    (todo-write-buffer-with-new-text
       (dolist (file (plist-get found :files))
         (push (todo-write-review--insert thread file project) todo-write-review--files))
       (unless todo-write-review--files

@@ -16,7 +16,7 @@
 (require 'todo-write-commands)
 (require 'todo-write-history)
 (require 'todo-write-menu)
-(require 'todo-write-page)
+(require 'todo-write-buffer)
 (require 'todo-write-row)
 (require 'todo-write-story)
 (require 'todo-write-text)
@@ -47,7 +47,7 @@
 \\{todo-write-search-mode-map}"
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page-set-up-table
+  (todo-write-buffer-set-up-table
    #'todo-write-search--table
    (lambda (place) (todo-write-search--show place t))
    :revert (lambda ()
@@ -63,9 +63,9 @@
 
 (todo-write-menu-define 'todo-write-search-mode todo-write-search-mode-map "Search"
   `(("Place"
-     ("RET" "Go to it" todo-write-page-visit)
-     ("n" "Next, in its plan" todo-write-page-next)
-     ("p" "Previous, in its plan" todo-write-page-previous)
+     ("RET" "Go to it" todo-write-buffer-visit)
+     ("n" "Next, in its plan" todo-write-buffer-next)
+     ("p" "Previous, in its plan" todo-write-buffer-previous)
      ("g" "Search again" revert-buffer))
     . ,todo-write-menu-common))
 
@@ -115,7 +115,7 @@ Signal a `user-error' if TEXT is blank or nothing is found."
   (let ((places (or (todo-write-search--find text thread)
                     (user-error (if thread "This plan has no \"%s\"" "No plan has \"%s\"")
                                 text))))
-    (todo-write-page-pop-to "*todo-write-search*" 'todo-write-search-mode thread)
+    (todo-write-buffer-pop-to "*todo-write-search*" 'todo-write-search-mode thread)
     (setq todo-write-search--text text)
     (todo-write-search--show-places places)
     (goto-char (point-min))
@@ -129,7 +129,7 @@ Signal a `user-error' if TEXT is blank or nothing is found."
   (funcall todo-write-events-draw))
 
 (defun todo-write-search--table ()
-  "Return the places, as for `todo-write-page-set-up-table'."
+  "Return the places, as for `todo-write-buffer-set-up-table'."
   (let* ((places todo-write-search--places)
          (regexp (regexp-opt (split-string todo-write-search--text)))
          (all (and todo-write-view-thread (todo-write-turns-all todo-write-view-thread)))

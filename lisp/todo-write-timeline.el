@@ -15,7 +15,7 @@
 (require 'todo-write-choose)
 (require 'todo-write-history)
 (require 'todo-write-menu)
-(require 'todo-write-page)
+(require 'todo-write-buffer)
 (require 'todo-write-row)
 (require 'todo-write-text)
 (require 'todo-write-view-move)
@@ -112,7 +112,7 @@ SPAN is the time span of all rows."
   "Major mode of the buffer that shows which task was in progress when."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page-set-up-table
+  (todo-write-buffer-set-up-table
    #'todo-write-timeline--table
    (lambda (id)
      (with-current-buffer (todo-write-show todo-write-view-thread t)
@@ -121,20 +121,20 @@ SPAN is the time span of all rows."
 
 (todo-write-menu-define 'todo-write-timeline-mode todo-write-timeline-mode-map "Timeline"
   `(("Task"
-     ("RET" "Go to it in the plan" todo-write-page-visit))
+     ("RET" "Go to it in the plan" todo-write-buffer-visit))
     ("Timeline"
      ("g" "Refresh" revert-buffer))
     . ,todo-write-menu-common))
 
 (defun todo-write-timeline--table ()
-  "Return the timeline, as for `todo-write-page-set-up-table'."
+  "Return the timeline, as for `todo-write-buffer-set-up-table'."
   (let* ((rows (todo-write-timeline--rows todo-write-view-thread))
          (waits (todo-write-timeline--waits rows))
          (folded (todo-write-timeline--folded rows waits))
          (texts (mapcar (lambda (row)
                           (todo-write-text-plain (plist-get (plist-get row :item) :content)))
                         rows))
-         (width (max 40 todo-write-page-width))
+         (width (max 40 todo-write-buffer-width))
          (label (max 12 (min (/ width 3)
                              (+ 2 (apply #'max 0 (mapcar #'todo-write-text-width texts))))))
          (columns (max 10 (- width label 12))))
@@ -170,7 +170,7 @@ THREAD is a key, by default the one at point or of this buffer, else that
 of `todo-write-show'.  Tasks that left the list uncompleted are marked as
 such.  Signal a `user-error' if there is no thread."
   (interactive)
-  (prog1 (todo-write-page-pop-to "*todo-write-timeline*" 'todo-write-timeline-mode
+  (prog1 (todo-write-buffer-pop-to "*todo-write-timeline*" 'todo-write-timeline-mode
                                  (or thread (todo-write-choose-thread)))
     (funcall todo-write-events-draw)
     (goto-char (point-min))))

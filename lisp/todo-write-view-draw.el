@@ -14,7 +14,7 @@
 
 (require 'todo-write)
 (require 'todo-write-events)
-(require 'todo-write-page)
+(require 'todo-write-buffer)
 (require 'todo-write-view-position)
 (require 'todo-write-row)
 (require 'todo-write-story)
@@ -163,13 +163,13 @@ Windows that follow the task in progress go to it."
              (following (and todo-write-view-follow
                              (seq-filter #'todo-write-view-position-following-p windows)))
              (todo-write-story-read (todo-write-view-position-entries windows))
-             (todo-write-row-scale (todo-write-page-scale))
+             (todo-write-row-scale (todo-write-buffer-scale))
              (inhibit-read-only t)
              ;; A row that is half drawn cannot be redrawn.
              (inhibit-quit t)
              (inhibit-modification-hooks t))
-        (todo-write-page-drawn)
-        (todo-write-page-keep
+        (todo-write-buffer-drawn)
+        (todo-write-buffer-keep
          #'todo-write-view-position-at #'todo-write-view-position-of
          (lambda ()
            (let ((before (and todo-write-view-draw--pieces

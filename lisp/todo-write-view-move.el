@@ -18,7 +18,7 @@
 (require 'todo-write-footer)
 (require 'todo-write-choose)
 (require 'todo-write-menu)
-(require 'todo-write-page)
+(require 'todo-write-buffer)
 (require 'todo-write-view-position)
 (require 'todo-write-row)
 (require 'todo-write-story)
@@ -31,13 +31,13 @@
 
 ;;; Moving and opening
 
-(define-obsolete-function-alias 'todo-write-view-next #'todo-write-page-next "0.4.0")
+(define-obsolete-function-alias 'todo-write-view-next #'todo-write-buffer-next "0.4.0")
 
-(define-obsolete-function-alias 'todo-write-view-previous #'todo-write-page-previous "0.4.0")
+(define-obsolete-function-alias 'todo-write-view-previous #'todo-write-buffer-previous "0.4.0")
 
-(define-obsolete-function-alias 'todo-write-view-visit #'todo-write-page-visit "0.4.0")
+(define-obsolete-function-alias 'todo-write-view-visit #'todo-write-buffer-visit "0.4.0")
 
-(define-obsolete-function-alias 'todo-write-view-toggle #'todo-write-page-toggle "0.4.0")
+(define-obsolete-function-alias 'todo-write-view-toggle #'todo-write-buffer-toggle "0.4.0")
 
 (defun todo-write-view-move-id-at-point ()
   "Return the id of the task at point.

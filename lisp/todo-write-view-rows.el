@@ -18,7 +18,7 @@
 (require 'todo-write-footer)
 (require 'todo-write-unsaved)
 (require 'todo-write-json)
-(require 'todo-write-page)
+(require 'todo-write-buffer)
 (require 'todo-write-machines)
 (require 'todo-write-row)
 (require 'todo-write-story)
@@ -66,7 +66,7 @@ RUNNING is the number of the turn in which the agent works, or nil.  Each
 line has the property `todo-write-part'; see todo-write-view-position.el."
   (let ((thread todo-write-view-thread)
         (todo-write-row-open todo-write-view-rows-open)
-        (width todo-write-page-width)
+        (width todo-write-buffer-width)
         (beside-efrit (equal "*todo-write*" (buffer-name))))
     (cl-flet ((ask (function &rest args) (and thread (apply function thread args)))
               (add (part function &rest args)
@@ -154,7 +154,7 @@ the last time stay if they are made of the same."
      (pcase-lambda (`(,kind . ,item))
        (let* ((id (plist-get item :id))
               (made-of
-               `(,item ,kind ,todo-write-page-width ,todo-write-row-scale
+               `(,item ,kind ,todo-write-buffer-width ,todo-write-row-scale
                        ,@(unless (eq kind 'removed)
                            (list (todo-write-core-call todo-write-dyn--spent thread id)
                                  (or (and (equal id (todo-write-view-rows-current-id))

@@ -21,7 +21,7 @@
 (require 'todo-write-unsaved)
 (require 'todo-write-choose)
 (require 'todo-write-menu)
-(require 'todo-write-page)
+(require 'todo-write-buffer)
 (require 'todo-write-view-position)
 (require 'todo-write-text)
 (require 'todo-write-view-draw)
@@ -53,16 +53,16 @@ It is *todo-write* where *efrit-todos* is Efrit's; see `todo-write-view-rename'.
 
 (defvar todo-write-view-mode-map
   (let ((map (make-sparse-keymap)))
-    (define-key map "n" #'todo-write-page-next)
-    (define-key map "p" #'todo-write-page-previous)
+    (define-key map "n" #'todo-write-buffer-next)
+    (define-key map "p" #'todo-write-buffer-previous)
     (define-key map [remap undo] #'todo-write-edit-undo)
     map)
   "Keymap of `todo-write-view-mode'.")
 
 (todo-write-menu-define 'todo-write-view-mode todo-write-view-mode-map "Plan"
   `(("Task"
-     ("RET" "Visit or open" todo-write-page-visit)
-     ("TAB" "Open or fold" todo-write-page-toggle)
+     ("RET" "Visit or open" todo-write-buffer-visit)
+     ("TAB" "Open or fold" todo-write-buffer-toggle)
      ("=" "Diff" todo-write-show-diff)
      ("v" "Review what is new" todo-write-review)
      ("t" "Next status" todo-write-edit-cycle-status)
@@ -89,20 +89,20 @@ It is *todo-write* where *efrit-todos* is Efrit's; see `todo-write-view-rename'.
 
 Each task is a row: \\=✓ completed, \\=● in progress, \\=○ pending, \\=‖ paused
 and \\=✗ gone before it was completed.  Below the tasks are your prompts,
-newest first, each with what came of it.  \\[todo-write-page-visit] opens what is at point,
+newest first, each with what came of it.  \\[todo-write-buffer-visit] opens what is at point,
 and \\[todo-write-menu] shows all keys.
 
 \\{todo-write-view-mode-map}"
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page-set-up #'todo-write-view-draw-all
+  (todo-write-buffer-set-up #'todo-write-view-draw-all
                           :revert #'todo-write-view-refresh
                           :visit #'todo-write-view-move-visit
                           :toggle (lambda (all)
                                     (if all (todo-write-view-move-toggle-all)
                                       (todo-write-view-move-visit 'toggle)))
                           :step (lambda (count)
-                                  (unless (todo-write-page-move count)
+                                  (unless (todo-write-buffer-move count)
                                     (user-error (if (> count 0) "No further task"
                                                   "No task before this one")))))
   (todo-write-view-position-set-up)
@@ -186,10 +186,10 @@ passed to `display-buffer'."
     (with-current-buffer buffer
       (unless (derived-mode-p 'todo-write-view-mode)
         (todo-write-view-mode))
-      (cond ((not (and todo-write-page-width (equal thread todo-write-view-thread)))
+      (cond ((not (and todo-write-buffer-width (equal thread todo-write-view-thread)))
              (todo-write-view--show-thread thread))
             (window
-             (todo-write-page-fit window)
+             (todo-write-buffer-fit window)
              (when (and (not (memq window shown))
                         (todo-write-view-position-on-title-p
                          window (todo-write-view-rows-current-id)))
@@ -212,7 +212,7 @@ passed to `display-buffer'."
   (goto-char (point-min))
   ;; There may be no row.
   (ignore-error user-error
-    (todo-write-page-next))
+    (todo-write-buffer-next))
   (dolist (window (get-buffer-window-list nil nil t))
     (set-window-start window (point-min))
     (set-window-point window (point))

@@ -202,7 +202,7 @@ the last of them is changed.")
   (switch-to-buffer (todo-write-show "login"))
   (delete-other-windows)
   (todo-write-view-move-goto (plist-get (screenshot-current) :id))
-  (todo-write-page-visit))
+  (todo-write-buffer-visit))
 
 (defun screenshot-current ()
   "Return the task in progress."
@@ -415,7 +415,7 @@ async function login")
   (delete-other-windows)
   (goto-char (point-min))
   (search-forward "throw a LoginError")
-  (todo-write-page-toggle))
+  (todo-write-buffer-toggle))
 
 (defun screenshot-scene-review ()
   "The review of what is new, and a comment on a line."

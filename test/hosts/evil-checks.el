@@ -51,7 +51,7 @@ An Emacs evaluates BEFORE, AFTER and FORMS, and then begins the modes."
           (should (eq state 'emacs))
           (should-not (string-prefix-p "evil-" (symbol-name n)))
           (should-not (string-prefix-p "evil-" (symbol-name k)))))
-      (should (equal '(emacs todo-write-page-next todo-write-edit-delete)
+      (should (equal '(emacs todo-write-buffer-next todo-write-edit-delete)
                      (cdr (assq 'todo-write-view-mode states)))))))
 
 (ert-deftest evil-keeps-the-state-that-the-user-has-set ()

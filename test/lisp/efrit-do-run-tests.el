@@ -61,11 +61,11 @@
   (efrit-do-run-tests--with-plan '(((:tool "buffer_create" :input (:name "made" :content "x"))))
     (goto-char (point-min))
     (search-forward "buffer_create made")
-    (todo-write-page-visit)
+    (todo-write-buffer-visit)
     (should (equal "made" (buffer-name (window-buffer))))
     (kill-buffer "made")
     (with-current-buffer todo-write-view-buffer-name
-      (should-error (todo-write-page-visit) :type 'user-error))))
+      (should-error (todo-write-buffer-visit) :type 'user-error))))
 
 (ert-deftest efrit-do-says-in-the-plan-why-it-stopped-and-continues-there ()
   (let ((efrit-do-limits '(:calls 1)))

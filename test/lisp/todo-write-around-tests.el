@@ -42,7 +42,7 @@
 (ert-deftest todo-write-commands-of-a-buffer-change-no-other-one ()
   (mapc #'require '(todo-write-edit todo-write-search todo-write-answer
                     todo-write-visit todo-write-tell))
-  (should (memq 'todo-write-page-visit (todo-write-around-tests--buffer-commands)))
+  (should (memq 'todo-write-buffer-visit (todo-write-around-tests--buffer-commands)))
   (todo-write-test-with-view
     (todo-write-test-write "a" "Oak")
     (let ((plan (current-buffer)))
@@ -193,7 +193,7 @@
 
 (ert-deftest todo-write-view-describes-its-keys-and-has-a-menu-bar ()
   (todo-write-test-with-view
-    (should (string-match-p "todo-write-page-visit"
+    (should (string-match-p "todo-write-buffer-visit"
                             (substitute-command-keys
                              "\\{todo-write-view-mode-map}")))
     (should (lookup-key todo-write-view-mode-map [menu-bar Plan]))
@@ -225,8 +225,8 @@
       (should commands)
       ;; They do the same as a click.
       (should-not (seq-difference commands
-                                  (append '(next-line previous-line todo-write-page-next
-                                                      todo-write-page-previous)
+                                  (append '(next-line previous-line todo-write-buffer-next
+                                                      todo-write-buffer-previous)
                                           offered))))))
 
 (ert-deftest todo-write-row-faces-inherit-and-shapes-differ ()

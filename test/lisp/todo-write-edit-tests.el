@@ -185,7 +185,7 @@
     (todo-write-edit-tests--with '(("One" "completed") ("Two" "completed")
                                    ("Three" "completed") ("Four" "completed") "Five")
       (goto-char (point-min))
-      (todo-write-page-next)
+      (todo-write-buffer-next)
       (dolist (keys '("e" "k" "t" "M-<up>" "M-<down>"))
         (should (string-match-p "RET unfolds" (todo-write-edit-tests--refused keys))))
       (should (= 1 (length (todo-write-revisions "a"))))

@@ -1147,7 +1147,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
         (should (string-search "after: Sift\n" lines)))
       (save-window-excursion
         (with-current-buffer (todo-write-history "claude:s")
-          (todo-write-page-visit)
+          (todo-write-buffer-visit)
           (goto-char (point-min))
           (should (re-search-forward "Bake (after 9) +after 2  @@@baker$" nil t))
           (kill-buffer))))))

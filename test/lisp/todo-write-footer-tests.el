@@ -290,7 +290,7 @@
     (should (string-match-p "▸ Before the first prompt .* 2/2  \\+2 −1\\'"
                             (car (todo-write-footer-tests--last-lines 1))))
     (setq todo-write-view-rows-open nil)
-    (todo-write-page-toggle 'all)
+    (todo-write-buffer-toggle 'all)
     (should (string-match-p "✓ Measure.*\n\\(?:.*\n\\)*.*✓ Saw" (todo-write-test-text)))))
 
 (ert-deftest todo-write-footer-shows-the-changes-of-a-turn ()
@@ -349,7 +349,7 @@
 (ert-deftest todo-write-footer-fits-narrow-windows ()
   (todo-write-footer-tests--with-session
     (let ((todo-write-view-max-width 42))
-      (todo-write-page-toggle 'all)
+      (todo-write-buffer-toggle 'all)
       (todo-write-view-refresh)
       (dolist (line (split-string (todo-write-test-text) "\n"))
         (should (<= (string-width line) 42)))

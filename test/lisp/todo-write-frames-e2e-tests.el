@@ -130,7 +130,7 @@ The row of t30 is open."
                    '(defun test-width ()
                       (redisplay t)
                       (with-current-buffer todo-write-view-buffer-name
-                        todo-write-page-width))
+                        todo-write-buffer-width))
                    '(let ((alone (test-width)))
                       (set-window-buffer test-window todo-write-view-buffer-name)
                       (let ((both (test-width)))
@@ -180,12 +180,12 @@ The row of t30 is open."
                              t))
     (should-not (todo-write-frames--lines-that-do-not-fit))
     (let ((beside (todo-write-user-eval
-                   '(with-current-buffer todo-write-view-buffer-name todo-write-page-width))))
+                   '(with-current-buffer todo-write-view-buffer-name todo-write-buffer-width))))
       (should (< beside 50))
       (todo-write-user-eval '(global-display-line-numbers-mode -1) t)
       (should-not (todo-write-frames--lines-that-do-not-fit))
       (should (< beside (todo-write-user-eval '(with-current-buffer todo-write-view-buffer-name
-                                                 todo-write-page-width)))))))
+                                                 todo-write-buffer-width)))))))
 
 ;;; Reading
 

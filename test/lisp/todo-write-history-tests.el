@@ -22,7 +22,7 @@
        (todo-write "a" (apply #'todo-write-test-todos entries)))
      (unwind-protect
          (with-current-buffer (todo-write-history "a")
-           (todo-write-page-visit)
+           (todo-write-buffer-visit)
            ,@body)
        (kill-buffer "*todo-write-history*")
        (kill-buffer (format "%s history" todo-write-view-buffer-name)))))
@@ -80,7 +80,7 @@
           (should (string-match-p "“Weed the bed” +said +Pulling" (buffer-string)))
           (kill-buffer))
         (with-current-buffer (todo-write-search "path" "a")
-          (todo-write-page-visit))
+          (todo-write-buffer-visit))
         (should (funcall shown-p "Rake the path"))
         (kill-buffer "*todo-write-search*")))))
 
@@ -129,7 +129,7 @@
   (todo-write-history-tests--with-index
       (mapcar (lambda (number) (list "One" (format "Task %d" number))) (number-sequence 1 60))
     (cl-flet ((at (position) (tabulated-list-get-id position)))
-      (goto-char (todo-write-page-find-row 30))
+      (goto-char (todo-write-buffer-find-row 30))
       (let ((window (selected-window)))
         (set-window-start nil (save-excursion (forward-line -4) (point)))
         (todo-write-test-write "a" "New")

@@ -41,7 +41,7 @@
      (progn (switch-to-buffer (todo-write-log test-key))
             (goto-char (point-min))
             (search-forward "TITLE")
-            (todo-write-page-visit)
+            (todo-write-buffer-visit)
             (with-current-buffer "*todo-write-observation*"
               (format-mode-line header-line-format))))
     ("The header line of a request"

@@ -92,7 +92,7 @@
                    '("TOOL_CALL" "Bash make ⏎ make lint")))
     (goto-char (point-max))
     (search-backward "Bash make")
-    (todo-write-page-visit)
+    (todo-write-buffer-visit)
     (with-current-buffer "*todo-write-observation*"
       (should (string-match-p "\"description\": \"Test\"" (buffer-string)))
       (kill-buffer))))

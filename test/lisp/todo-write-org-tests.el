@@ -184,7 +184,7 @@
           (with-current-buffer (todo-write-timeline "a")
             (goto-char (point-min))
             (search-forward task)
-            (todo-write-page-visit))
+            (todo-write-buffer-visit))
           (set-buffer (window-buffer))
           (should (eq major-mode mode))
           (should (string-match-p

@@ -81,7 +81,7 @@ A handler of file names."
   '(;; They are about the programs of the folder's host.
     todo-write-connect todo-write-follow todo-write-setup todo-write-mcp-setup
     ;; It visits a file there.
-    todo-write-page-visit todo-write-view-visit)
+    todo-write-buffer-visit todo-write-view-visit)
   "The commands that may ask the host of the current folder.")
 
 (defconst todo-write-remote-tests--buffers

@@ -51,13 +51,13 @@
 
 (ert-deftest todo-write-search-shows-the-plan-of-each-place-beside ()
   (todo-write-search-tests--with "parser"
-    (todo-write-page-next)
-    (todo-write-page-next)
+    (todo-write-buffer-next)
+    (todo-write-buffer-next)
     (should (equal "*todo-write-search*" (buffer-name (window-buffer))))
     (with-current-buffer todo-write-view-buffer-name
       (should (equal "parser" todo-write-view-thread)))
-    (should-error (todo-write-page-next) :type 'user-error)
-    (todo-write-page-visit)
+    (should-error (todo-write-buffer-next) :type 'user-error)
+    (todo-write-buffer-visit)
     (should (equal "t1" (get-text-property (point) 'todo-write-id)))))
 
 (ert-deftest todo-write-search-of-one-plan-goes-to-what-is-closed-in-it ()
@@ -86,7 +86,7 @@
           (goto-char (point-min))
           (search-forward text)
           (save-window-excursion
-            (todo-write-page-visit)
+            (todo-write-buffer-visit)
             (should (derived-mode-p 'todo-write-view-mode))
             (should (looking-at-p (concat " +" text "$")))))))))
 
@@ -104,7 +104,7 @@
         (goto-char (point-min))
         (search-forward text)
         (save-window-excursion
-          (todo-write-page-visit)
+          (todo-write-buffer-visit)
           (should (derived-mode-p 'todo-write-view-mode))
           (should (looking-at-p line)))))))
 
@@ -119,7 +119,7 @@
                                      ("mango juice" " *the mango juice, stirred")))
       (todo-write-search-tests--in (todo-write-search words)
         (goto-char (point-min))
-        (todo-write-page-visit)
+        (todo-write-buffer-visit)
         (should (looking-at-p line))))))
 
 (ert-deftest todo-write-search-shows-the-revision-that-removed-a-task ()
@@ -132,7 +132,7 @@
     (save-window-excursion
       (unwind-protect
           (with-current-buffer (todo-write-search "plough")
-            (todo-write-page-visit)
+            (todo-write-buffer-visit)
             (with-current-buffer (window-buffer)
               (should (derived-mode-p 'todo-write-history-mode))
               (should (string-search "Plough" (buffer-string)))))

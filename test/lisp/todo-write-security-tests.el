@@ -70,7 +70,7 @@
       (todo-write-observe "a" "TOOL_CALL" '(:name "one\u202e" :input "{\"x\":\"two\\u200b\"}"))
       (with-current-buffer (todo-write-log "a")
         (goto-char (point-min))
-        (todo-write-page-visit)
+        (todo-write-buffer-visit)
         (kill-buffer))
       (with-current-buffer "*todo-write-observation*"
         (should (string-search "\"one\\u202e\"" (buffer-string)))

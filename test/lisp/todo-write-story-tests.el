@@ -337,7 +337,7 @@
       (todo-write-test-press "TAB"))
     (let ((lines (split-string (todo-write-test-text) "\n")))
       (dolist (line lines)
-        (should (<= (string-width line) todo-write-page-width)))
+        (should (<= (string-width line) todo-write-buffer-width)))
       (should (seq-some (lambda (line) (string-match-p "\\` \\{14\\}.*oaks stand\\.\\'" line)) lines))
       (should (= 300 (apply #'+ (mapcar (lambda (line)
                                           (if (string-match "\\` \\{14\\}\\(x+\\)\\'" line)

@@ -838,7 +838,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
       (pcase-dolist (`(,window ,text) `((,left "One") (,right "Two")))
         (with-current-buffer (window-buffer window)
           (should (string-search text (todo-write-test-text)))
-          (should (= todo-write-page-width (1- (window-body-width window))))))
+          (should (= todo-write-buffer-width (1- (window-body-width window))))))
       ;; Its buffer stays that of the first plan.
       (should (eq (window-buffer left) (todo-write-show "a"))))))
 
@@ -871,11 +871,11 @@ Leave out times if WITHOUT-TIMES is non-nil."
       (run-hook-with-args 'window-buffer-change-functions (selected-window))
       (should (string-search "Two" (buffer-string))))))
 
-(ert-deftest todo-write-page-a-table-shows-what-was-drawn-while-it-was-read ()
+(ert-deftest todo-write-buffer-a-table-shows-what-was-drawn-while-it-was-read ()
   (with-temp-buffer
     (tabulated-list-mode)
     (let ((rows '("old" "new")))
-      (todo-write-page-set-up-table
+      (todo-write-buffer-set-up-table
        (lambda ()
          (let ((row (pop rows)))
            ;; As a timer does while the first reading waits.

@@ -95,7 +95,7 @@ Where no window shows it, it may be older."
         (cl-mapc (lambda (row item)
                    (let* ((kind (todo-write-row-kind item paused))
                           (text (todo-write-row-text item kind)))
-                     (soak--must (or (< todo-write-page-width 30)
+                     (soak--must (or (< todo-write-buffer-width 30)
                                      (string-prefix-p
                                       (concat (todo-write-text-shape kind) " "
                                               (substring text 0 (min 6 (length text))))

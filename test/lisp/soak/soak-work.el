@@ -211,9 +211,9 @@ A button may ask for more, or need the program for agents, which is not here."
   "The user presses keys in the plan."
   (pop-to-buffer (todo-write-show))
   (dotimes (_ 3)
-    (soak--call (soak-one-of [todo-write-page-next
-                              todo-write-page-previous todo-write-view-to-current
-                              todo-write-page-visit todo-write-view-toggle-fold
+    (soak--call (soak-one-of [todo-write-buffer-next
+                              todo-write-buffer-previous todo-write-view-to-current
+                              todo-write-buffer-visit todo-write-view-toggle-fold
                               revert-buffer scroll-up scroll-down beginning-of-buffer
                               end-of-buffer todo-write-edit-cycle-status
                               todo-write-edit-move-up todo-write-edit-move-down
@@ -233,7 +233,7 @@ A button may ask for more, or need the program for agents, which is not here."
   (let ((thread (soak--written-thread)))
     (pcase (random 4)
       (0 (todo-write-history thread)
-         (dotimes (_ (random 5)) (soak--call #'todo-write-page-next)))
+         (dotimes (_ (random 5)) (soak--call #'todo-write-buffer-next)))
       (1 (todo-write-timeline thread))
       (2 (todo-write-log thread))
       (_ (todo-write-list)))

@@ -1,13 +1,13 @@
-;;; todo-write-page.el --- Read-only buffers as wide as their windows  -*- lexical-binding: t; -*-
+;;; todo-write-buffer.el --- Read-only buffers as wide as their windows  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; What our read-only buffers have in common.  A page is drawn for the narrowest of its
+;; What our read-only buffers have in common.  One is drawn for the narrowest of its
 ;; windows, and again when these change; what is drawn is decided by
-;; `todo-write-events-draw'.  A table is a page whose rows are entries of
+;; `todo-write-events-draw'.  A table is one whose rows are entries of
 ;; `tabulated-list-mode'.  Each says what RET, TAB, n and p do in it.  While a buffer of
 ;; ours is drawn, point and windows keep their lines, or what the buffer says instead.
 ;; What can be pressed in one is a button.
@@ -25,17 +25,17 @@
 
 ;;; Windows
 
-(defvar-local todo-write-page-width nil
+(defvar-local todo-write-buffer-width nil
   "Columns the rows were last drawn for.")
 
-(defvar-local todo-write-page--sizes nil
+(defvar-local todo-write-buffer--sizes nil
   "The sizes of the windows that the buffer was last drawn for.")
 
-(defun todo-write-page--fitting-width (windows)
+(defun todo-write-buffer--fitting-width (windows)
   "Return the number of columns that fits all WINDOWS of the current buffer."
   (let ((most (or todo-write-view-max-width most-positive-fixnum)))
     (if (null windows)
-        (or todo-write-page-width (min 80 most))
+        (or todo-write-buffer-width (min 80 most))
       (dolist (window windows (max 10 most))
         (setq most
               (min most
@@ -49,41 +49,41 @@
                         0)
                       1)))))))
 
-(defun todo-write-page-scale ()
+(defun todo-write-buffer-scale ()
   "Return the width of a column of this buffer's font, in columns of the frame."
   (let ((window (and face-remapping-alist (get-buffer-window nil t))))
     (if (and window (display-graphic-p (window-frame window)))
         (/ (float (window-font-width window)) (frame-char-width (window-frame window)))
       1)))
 
-(defun todo-write-page-drawn ()
+(defun todo-write-buffer-drawn ()
   "Note that the current buffer is being drawn for its windows as they are."
   (todo-write-events-unmark (current-buffer))
-  (setq todo-write-page--sizes (todo-write-page--current-sizes)
-        todo-write-page-width (car todo-write-page--sizes)))
+  (setq todo-write-buffer--sizes (todo-write-buffer--current-sizes)
+        todo-write-buffer-width (car todo-write-buffer--sizes)))
 
-(defun todo-write-page--current-sizes ()
+(defun todo-write-buffer--current-sizes ()
   "Return the width of rows and the heights of this buffer's windows, a list.
 What a table shows does not depend on heights."
   (let ((windows (get-buffer-window-list nil nil t)))
-    (cons (todo-write-page--fitting-width windows)
+    (cons (todo-write-buffer--fitting-width windows)
           (unless (derived-mode-p 'tabulated-list-mode)
             (mapcar #'window-body-height windows)))))
 
-(defun todo-write-page-fit (&optional window)
+(defun todo-write-buffer-fit (&optional window)
   "Draw the buffer of WINDOW if it does not fit its windows, or changed unseen.
 By default, WINDOW is the selected one.  Any buffer may be current."
   (with-current-buffer (window-buffer window)
     (when (or (todo-write-events-marked-p (current-buffer))
-              (not (equal todo-write-page--sizes (todo-write-page--current-sizes))))
+              (not (equal todo-write-buffer--sizes (todo-write-buffer--current-sizes))))
       (if isearch-mode
           (todo-write-later (current-buffer))
         (funcall todo-write-events-draw)))))
 
-(defvar-local todo-write-page--does nil
+(defvar-local todo-write-buffer--does nil
   "What the commands of pages call in this buffer, a plist of functions.")
 
-(defun todo-write-page-set-up (draw &rest does)
+(defun todo-write-buffer-set-up (draw &rest does)
   "Set up the current buffer as a read-only page, which DRAW draws.
 DOES is a plist of functions: `:revert' is for `revert-buffer', by default
 DRAW; RET calls `:visit', TAB `:toggle' with its prefix argument, and n and
@@ -91,7 +91,7 @@ p call `:step' with a number of rows."
   (setq bidi-paragraph-direction 'left-to-right ; Or Hebrew tasks reverse their rows.
         show-trailing-whitespace nil
         truncate-lines t)
-  (setq-local todo-write-page--does does
+  (setq-local todo-write-buffer--does does
               todo-write-events-draw draw
               revert-buffer-function (lambda (&rest _)
                                        (funcall (or (plist-get does :revert) draw))))
@@ -101,9 +101,9 @@ p call `:step' with a number of rows."
                   window-buffer-change-functions
                   ;; Deleting the narrowest window changes the size of no other one.
                   window-configuration-change-hook))
-    (add-hook hook #'todo-write-page-fit nil t)))
+    (add-hook hook #'todo-write-buffer-fit nil t)))
 
-(defun todo-write-page-pop-to (name mode thread &optional action)
+(defun todo-write-buffer-pop-to (name mode thread &optional action)
   "Display the buffer NAME in MODE for THREAD; return it.
 ACTION is passed to `pop-to-buffer'."
   ;; It signals for what is no key, before a buffer has it.
@@ -121,13 +121,13 @@ ACTION is passed to `pop-to-buffer'."
   ;; Texts have faces of their own, and the keys of the mode press them.
   'face nil 'keymap nil 'help-echo nil)
 
-(defun todo-write-page--do (what &rest arguments)
+(defun todo-write-buffer--do (what &rest arguments)
   "Call with ARGUMENTS what WHAT, a keyword, does in this buffer."
-  (apply (or (plist-get todo-write-page--does what)
+  (apply (or (plist-get todo-write-buffer--does what)
              (user-error "This works only in some buffers of todo-write"))
          arguments))
 
-(defun todo-write-page-visit (&optional event)
+(defun todo-write-buffer-visit (&optional event)
   "Visit or open what is at point: a task, a file, an output, an agent, a revision.
 EVENT may be a click, which does so where it was if something is there."
   (interactive (list last-command-event)
@@ -137,27 +137,27 @@ EVENT may be a click, which does so where it was if something is there."
     (when is-click
       (mouse-set-point event))
     (when (or (not is-click) (button-at (point)) (tabulated-list-get-id))
-      (todo-write-page--do :visit))))
+      (todo-write-buffer--do :visit))))
 
-(defun todo-write-page-toggle (&optional all)
+(defun todo-write-buffer-toggle (&optional all)
   "Open or fold what is at point: a task, an entry, a part of the last line.
 On folded tasks, unfold them; on a subagent's list, show that.  With a
 prefix argument ALL, open all, or close all if any is open.  In the
 overview, show or hide the agents that have been idle for long."
   (interactive "P" todo-write-view-mode todo-write-list-mode)
-  (todo-write-page--do :toggle all))
+  (todo-write-buffer--do :toggle all))
 
-(defun todo-write-page-next (&optional count)
+(defun todo-write-buffer-next (&optional count)
   "Move to the next row, place or older revision; with COUNT, that many on."
   (interactive "p" todo-write-view-mode todo-write-history-mode todo-write-search-mode)
-  (todo-write-page--do :step (or count 1)))
+  (todo-write-buffer--do :step (or count 1)))
 
-(defun todo-write-page-previous (&optional count)
+(defun todo-write-buffer-previous (&optional count)
   "Move to the previous row, place or newer revision; with COUNT, that many back."
   (interactive "p" todo-write-view-mode todo-write-history-mode todo-write-search-mode)
-  (todo-write-page-next (- (or count 1))))
+  (todo-write-buffer-next (- (or count 1))))
 
-(defun todo-write-page-move (count)
+(defun todo-write-buffer-move (count)
   "Move to the COUNT-th next button that is shown, or back if COUNT is negative.
 Folded rows are one.  If there are fewer, stay at the last one, and return
 nil; otherwise return non-nil."
@@ -175,7 +175,7 @@ nil; otherwise return non-nil."
 
 ;;; Drawing
 
-(defun todo-write-page-keep (place find draw)
+(defun todo-write-buffer-keep (place find draw)
   "Call DRAW; keep point, the mark and all windows in their places.
 PLACE returns the place of a position, and FIND the position of a place in
 the new text.  Where one of them returns nil, drawing decides.  PLACE is
@@ -201,49 +201,49 @@ called with a second argument, t, for the start of a window."
         (when-let* ((position (position (pop places))))
           (set-window-start window position t))))))
 
-(defun todo-write-page--of-line (line)
+(defun todo-write-buffer--of-line (line)
   "Return the position of the beginning of LINE, a number."
   (save-excursion
     (goto-char (point-min))
     (forward-line (1- line))
     (point)))
 
-(defmacro todo-write-page-with-new-text (&rest body)
+(defmacro todo-write-buffer-with-new-text (&rest body)
   "Replace the text of this buffer by what BODY inserts; keep point on its line.
 The windows that show it stay at their lines, too."
   (declare (indent 0) (debug t))
   `(let ((inhibit-read-only t))
-     (todo-write-page-keep (lambda (position &optional _start) (line-number-at-pos position))
-                           #'todo-write-page--of-line
+     (todo-write-buffer-keep (lambda (position &optional _start) (line-number-at-pos position))
+                           #'todo-write-buffer--of-line
                            (lambda () (erase-buffer) ,@body))
      (set-buffer-modified-p nil)))
 
 ;;; Tables
 
-(defvar-local todo-write-page--printed nil
+(defvar-local todo-write-buffer--printed nil
   "What this table shows, a list (COLUMNS ENTRIES . MORE).")
 
-(defvar-local todo-write-page--drawings 0
+(defvar-local todo-write-buffer--drawings 0
   "How many drawings of this table have begun.")
 
-(defvar-local todo-write-page-table-sorts nil
+(defvar-local todo-write-buffer-table-sorts nil
   "Non-nil if rows of this table change their order; then windows keep their lines.")
 
-(defun todo-write-page-set-up-table (read visit &rest does)
+(defun todo-write-buffer-set-up-table (read visit &rest does)
   "Set up the current buffer as a table of what READ returns.
 That is a list (COLUMNS ENTRIES NOTE MORE): columns as in
 `tabulated-list-format', in which a width of nil is that of the widest
 cell; entries as in `tabulated-list-entries'; a construct for the mode
 line; and text below the rows.  VISIT is called with the id of the row at
-point; DOES is as in `todo-write-page-set-up'."
-  (apply #'todo-write-page-set-up
+point; DOES is as in `todo-write-buffer-set-up'."
+  (apply #'todo-write-buffer-set-up
          (lambda ()
-           (todo-write-page-drawn)
-           (let ((drawing (cl-incf todo-write-page--drawings))
+           (todo-write-buffer-drawn)
+           (let ((drawing (cl-incf todo-write-buffer--drawings))
                  (table (funcall read)))
              ;; While it was read, a timer may have drawn what is newer.
-             (when (= drawing todo-write-page--drawings)
-               (apply #'todo-write-page--draw-table table))))
+             (when (= drawing todo-write-buffer--drawings)
+               (apply #'todo-write-buffer--draw-table table))))
          :visit (lambda ()
                   (cond ((tabulated-list-get-id) (funcall visit (tabulated-list-get-id)))
                         ((button-at (point)) (push-button))
@@ -251,9 +251,9 @@ point; DOES is as in `todo-write-page-set-up'."
          does)
   (setq tabulated-list-padding 1))
 
-(defun todo-write-page--draw-table (columns entries &optional note more)
+(defun todo-write-buffer--draw-table (columns entries &optional note more)
   "Print a table of COLUMNS with ENTRIES, unless it is there already.
-NOTE and MORE are as in `todo-write-page-set-up-table'."
+NOTE and MORE are as in `todo-write-buffer-set-up-table'."
   (let ((columns (cl-loop
                   for (name width . rest) in columns
                   for index from 0
@@ -263,20 +263,20 @@ NOTE and MORE are as in `todo-write-page-set-up-table'."
                   vconcat `[(,name ,(or width (apply #'max (length name) cells)) . ,rest)])))
     (setq mode-line-process note)
     (force-mode-line-update)
-    (pcase-let ((`(,old-columns ,old-entries ,old-more) todo-write-page--printed)
+    (pcase-let ((`(,old-columns ,old-entries ,old-more) todo-write-buffer--printed)
                 (inhibit-read-only t))
-      (unless (and todo-write-page--printed
+      (unless (and todo-write-buffer--printed
                    (todo-write-text-same-p (list old-columns old-entries old-more)
                                            (list columns entries more)))
-        (setq todo-write-page--printed (list columns entries more)
+        (setq todo-write-buffer--printed (list columns entries more)
               tabulated-list-format columns
               tabulated-list-entries entries)
-        (todo-write-page-keep
-         #'todo-write-page--row #'todo-write-page--of-row
+        (todo-write-buffer-keep
+         #'todo-write-buffer--row #'todo-write-buffer--of-row
          (if (and old-entries
                   (todo-write-text-same-p (list old-columns old-more) (list columns more))
                   (equal (mapcar #'car old-entries) (mapcar #'car entries)))
-             (lambda () (todo-write-page--replace-rows old-entries entries))
+             (lambda () (todo-write-buffer--replace-rows old-entries entries))
            (lambda ()
              (tabulated-list-init-header)
              (tabulated-list-print)
@@ -284,7 +284,7 @@ NOTE and MORE are as in `todo-write-page-set-up-table'."
                (goto-char (point-max))
                (insert more)))))))))
 
-(defun todo-write-page--replace-rows (old new)
+(defun todo-write-buffer--replace-rows (old new)
   "Print those of the entries NEW that differ from OLD, which have the same ids.
 Many rows are there, and few change at once."
   (goto-char (point-min))
@@ -295,27 +295,27 @@ Many rows are there, and few change at once."
                 (delete-region (point) (line-beginning-position 2))
                 (apply tabulated-list-printer after))))
 
-(defun todo-write-page--row (position &optional start)
+(defun todo-write-buffer--row (position &optional start)
   "Return the place of POSITION in a table.
 It is t at the end, else a list (ID COLUMN LINE): the row or, without one,
 the line counts.  START is non-nil for the start of a window."
   (save-excursion
     (goto-char position)
     (or (eobp)
-        (list (unless (and start todo-write-page-table-sorts) (tabulated-list-get-id))
+        (list (unless (and start todo-write-buffer-table-sorts) (tabulated-list-get-id))
               (current-column) (line-number-at-pos)))))
 
-(defun todo-write-page--of-row (place)
-  "Return the position of PLACE, a value of `todo-write-page--row'."
+(defun todo-write-buffer--of-row (place)
+  "Return the position of PLACE, a value of `todo-write-buffer--row'."
   (pcase place
     ('t (point-max))
     (`(,id ,column ,line)
      (save-excursion
-       (goto-char (or (and id (todo-write-page-find-row id)) (todo-write-page--of-line line)))
+       (goto-char (or (and id (todo-write-buffer-find-row id)) (todo-write-buffer--of-line line)))
        (move-to-column column)
        (point)))))
 
-(defun todo-write-page-find-row (id)
+(defun todo-write-buffer-find-row (id)
   "Return the position of the row of ID in a table, or nil."
   (save-excursion
     (goto-char (point-min))
@@ -323,5 +323,5 @@ the line counts.  START is non-nil for the start of a window."
       (forward-line))
     (unless (eobp) (point))))
 
-(provide 'todo-write-page)
-;;; todo-write-page.el ends here
+(provide 'todo-write-buffer)
+;;; todo-write-buffer.el ends here
