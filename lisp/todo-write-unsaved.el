@@ -96,8 +96,8 @@ For `todo-write-events-functions'."
           (todo-write-unsaved--say thread path buffer))))))
 
 (defun todo-write-unsaved--say (thread path buffer)
-  "Say that the agent of THREAD changed PATH, which BUFFER visits, unless it was said.
-That holds until its edits are saved or given up."
+  "Say that the agent of THREAD changed PATH, which BUFFER visits.
+This is said once until the edits there are saved or given up."
   (unless (member `(,thread ,path . ,buffer) todo-write-unsaved--clashes)
     (push `(,thread ,path . ,buffer) todo-write-unsaved--clashes)
     (with-current-buffer buffer
