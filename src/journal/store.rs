@@ -118,16 +118,15 @@ impl Store {
             let inside = folder.strip_prefix(project)?;
             (inside.is_empty() || inside.starts_with('/')).then_some(project.len())
         };
-        let rank = |plan: &Plan| {
-            let lives = !matches!(plan.ending(), Some(Ending::Killed | Ending::SessionEnded));
-            let stamps = || plan.revisions().iter().rev().map(|revision| &revision.stamp);
+        let rank = |thread: &Thread| {
+            let lives = !matches!(thread.ending(), Some(Ending::Killed | Ending::SessionEnded));
+            let stamps = || thread.revisions().iter().rev().map(|revision| &revision.stamp);
             let of_agent = stamps().find(|stamp| stamp.author == Author::Agent);
             let written = of_agent.or_else(|| stamps().next())?.timestamp;
-            // A millisecond may have several writes.
-            plan.parent().is_none().then_some((depth(plan)?, lives, written, plan.last_use))
+            thread.parent().is_none().then_some((depth(thread)?, lives, written))
         };
-        let used = self.plans.values().filter(|plan| plan.is_used);
-        let ranked = used.filter_map(|plan| Some((rank(plan)?, plan.key())));
+        // Of several that were written in the same millisecond, always the same one.
+        let ranked = self.loaded().filter_map(|thread| Some((rank(thread)?, thread.key())));
         ranked.max().map(|(_, key)| key)
     }
 

@@ -62,11 +62,6 @@ transitions, (KEY . STATE), newest first."
   "Return the attention of the agent of the thread KEY."
   (plist-get (todo-write-agent key) :attention))
 
-(defun todo-write-attention-tests--wait-longer ()
-  "Wait until the clock has gone on, so that times differ."
-  (let ((now (todo-write-core-now)))
-    (todo-write-test-wait (lambda () (> (todo-write-core-now) now)))))
-
 (defmacro todo-write-attention-tests--messages (&rest body)
   "Run BODY and return the messages that it shows, newest first."
   (declare (indent 0) (debug t))
@@ -112,7 +107,7 @@ transitions, (KEY . STATE), newest first."
                                            ("idle new" nil)))
       (dolist (activity activities)
         (todo-write-set-activity key activity))
-      (todo-write-attention-tests--wait-longer))
+      (todo-write-test-tick))
     (todo-write-agent-see "idle old")
     (todo-write-agent-see "idle new")
     (todo-write-test-write "unknown" "One")
@@ -347,7 +342,7 @@ transitions, (KEY . STATE), newest first."
   (todo-write-attention-tests--with-chats '("a" "b" "c")
     (dolist (key '("b" "a"))
       (todo-write-set-activity key 'waiting)
-      (todo-write-attention-tests--wait-longer))
+      (todo-write-test-tick))
     (todo-write-set-activity "c" 'working)
     (dolist (name '("chat b" "chat a" "chat b"))
       (todo-write-next-waiting)
@@ -612,7 +607,7 @@ transitions, (KEY . STATE), newest first."
 (ert-deftest todo-write-mode-line-help-lists-all-agents-that-need-you ()
   (todo-write-attention-tests--with-mode-line
     (todo-write-set-activity "a" 'waiting "permission")
-    (todo-write-attention-tests--wait-longer)
+    (todo-write-test-tick)
     (todo-write-set-activity "b" 'failed "overloaded")
     (should (equal "a: permission\nb: failed: overloaded\nmouse-1: show what it asks, or where it runs"
                    (funcall (get-text-property 0 'help-echo todo-write-mode-line-string)
@@ -725,7 +720,7 @@ Withdrawn ones are in `withdrawn'."
   (todo-write-attention-tests--with-notes
     (dolist (todo-write-notify-done '(nil t))
       ;; It ends later than before, by the clock.
-      (todo-write-attention-tests--wait-longer)
+      (todo-write-test-tick)
       (todo-write-set-activity "a" 'working)
       (todo-write-end-turn "a")
       (todo-write-attention-tests--settle)

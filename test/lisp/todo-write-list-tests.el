@@ -587,9 +587,7 @@ That is in milliseconds since the epoch."
 (ert-deftest todo-write-list-counts-refusals-until-the-plan-was-seen ()
   (todo-write-list-tests--with
     (cl-flet ((refuse ()
-                ;; Times are in milliseconds.
-                (let ((now (todo-write-core-now)))
-                  (todo-write-test-wait (lambda () (> (todo-write-core-now) now))))
+                (todo-write-test-tick)
                 (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :outcome 'refused)))
       (todo-write-test-write "a" '("One" "in_progress"))
       (refuse)

@@ -97,18 +97,23 @@ If it hangs, fail with what the function DESCRIBE returns."
 
 ;;; Calls and their results
 
+(defun todo-write-test-tick ()
+  "Wait until the clock has gone on, so that times differ; they are in milliseconds."
+  (let ((now (todo-write-core-now)))
+    (while (= now (todo-write-core-now)))))
+
 (defun todo-write-test-write (thread &rest entries)
   "Write ENTRIES, as for `todo-write-test-todos', to THREAD; return the outcome.
-Fail if they are refused."
+That is later than what was done before.  Fail if they are refused."
+  (todo-write-test-tick)
   (let ((outcome (todo-write thread (apply #'todo-write-test-todos entries))))
     (unless (plist-get outcome :ok)
       (ert-fail (plist-get outcome :result)))
     outcome))
 
 (defun todo-write-test-observe (&rest arguments)
-  "Call `todo-write-observe' with ARGUMENTS, a millisecond after what was done before."
-  (let ((before (float-time)))
-    (todo-write-test-wait (lambda () (> (- (float-time) before) 0.001))))
+  "Call `todo-write-observe' with ARGUMENTS, later than what was done before."
+  (todo-write-test-tick)
   (apply #'todo-write-observe arguments))
 
 (defun todo-write-test-id (thread content)
