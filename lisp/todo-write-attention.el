@@ -181,11 +181,15 @@ prefix argument CHOOSE, read any agent with completion."
       (todo-write-attention-visit-agent-of (todo-write-read-thread "Go to: "))
     (let* ((waiting (seq-filter (lambda (agent) (eq 'needs-you (plist-get agent :attention)))
                                 (todo-write-agents)))
-           ;; A terminal elsewhere is no buffer here, and any agent's request is in one.
+           ;; A terminal elsewhere is no buffer here, any agent's request is in one, and the
+           ;; plan of an agent need not be where this command went.
            (here (if (or (eq last-command 'todo-write-next-waiting)
-                         (derived-mode-p 'todo-write-answer-mode))
+                         (derived-mode-p 'todo-write-answer-mode)
+                         (and (derived-mode-p 'todo-write-view-mode)
+                              (equal todo-write-view-thread todo-write-attention--visited)))
                      todo-write-attention--visited
-                   todo-write-view-thread))
+                   (unless (derived-mode-p 'todo-write-view-mode)
+                     todo-write-view-thread)))
            (next (or (cadr (seq-drop-while
                             (lambda (agent) (not (equal here (plist-get agent :thread))))
                             waiting))

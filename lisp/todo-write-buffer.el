@@ -273,7 +273,7 @@ NOTE and MORE are as in `todo-write-buffer-set-up-table'."
               tabulated-list-entries entries)
         (todo-write-buffer-keep
          #'todo-write-buffer--row #'todo-write-buffer--of-row
-         (if (and old-entries
+         (if (and old-entries tabulated-list-use-header-line
                   (todo-write-text-same-p (list old-columns old-more) (list columns more))
                   (equal (mapcar #'car old-entries) (mapcar #'car entries)))
              (lambda () (todo-write-buffer--replace-rows old-entries entries))

@@ -83,8 +83,10 @@ for its feature."
     (when (and (todo-write-host-state host) (or (null feature) (featurep feature)))
       ;; An init file, and the file of another package that is being loaded, go on.
       (condition-case-unless-debug err
-          (prog1 (funcall (todo-write-host-switch-on host))
-            (setf (todo-write-host-state host) 'on))
+          (progn
+            ;; It waits no more, also while it asks the user.
+            (setf (todo-write-host-state host) 'on)
+            (funcall (todo-write-host-switch-on host)))
         (error
          (setf (todo-write-host-state host) nil)
          (when (todo-write-host-mode host)

@@ -260,7 +260,8 @@ drawing if it was made of the same."
                                             (todo-write-agent-folder agent))))
                               agents)))
          (made-of (list agent columns twin (todo-write-list--age agent)
-                        (todo-write-unsaved-note thread) (todo-write-list--prompt agent)))
+                        (todo-write-agent-reason agent) (todo-write-unsaved-note thread)
+                        (todo-write-list--prompt agent)))
          (row (assoc thread todo-write-list--rows)))
     (if (equal made-of (cadr row)) row
       `(,thread ,made-of . ,(todo-write-list--entry agent twin columns)))))

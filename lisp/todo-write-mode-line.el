@@ -9,7 +9,7 @@
 ;;
 ;; shows a plan in the mode line, as in [2/4 Converting callbacks…]: the one written
 ;; last in the project of the selected window, else the one written last anywhere.
-;; Agents that have ended come last, and the mode line of a plan shows that plan.
+;; Agents that have ended come last, and a plan that is selected is shown itself.
 ;; mouse-1 opens the plan, hovering shows its tasks.  +2 says that two other agents
 ;; work, ✓1 that another one is done and unseen.  An agent that needs you takes the
 ;; plan's place, as in [! login: permission to run npm test]; mouse-1 goes there.
@@ -26,6 +26,7 @@
 (require 'todo-write-agent)
 (require 'todo-write-commands)
 (require 'todo-write-text)
+(require 'todo-write-unsaved)
 
 ;; Few agents need the user, and few tooltips are read.
 (autoload 'todo-write-attention-attend "todo-write-attention")

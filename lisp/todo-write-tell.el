@@ -170,12 +170,15 @@ Those that are not in memory have nothing new: their journals are not read."
      (cl-shiftf todo-write-tell--changed nil))))
 
 (defun todo-write-tell-update-machine (machine)
-  "Let the hooks on MACHINE, nil for this one, ask this Emacs."
-  (dolist (thread (seq-uniq (append todo-write-tell-waiting
-                                    (todo-write-threads-loaded))))
-    (when (equal machine (todo-write-machines-of-thread thread))
-      (remhash thread todo-write-tell--asked)
-      (todo-write-tell-update thread))))
+  "Let the hooks on MACHINE, nil for this one, ask this Emacs.
+Its program, which has just opened a socket, was told nothing so far."
+  (cl-flet ((of-machine-p (thread) (equal machine (todo-write-machines-of-thread thread))))
+    (dolist (thread (hash-table-keys todo-write-tell--asked))
+      (when (of-machine-p thread)
+        (remhash thread todo-write-tell--asked)))
+    (dolist (thread (seq-uniq (append todo-write-tell-waiting (todo-write-threads-loaded))))
+      (when (of-machine-p thread)
+        (todo-write-tell-update thread)))))
 
 (defun todo-write-tell-watch (on)
   "Watch for edits if ON is non-nil, else stop."

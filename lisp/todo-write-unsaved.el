@@ -71,7 +71,10 @@ For `todo-write-events-functions'."
         (loaded (todo-write-threads-loaded)))
     (todo-write-events-apply-each
      (lambda (thread)
-       (cond ((not edits) (puthash thread (todo-write-core-now) todo-write-unsaved--seen))
+       (cond ((not edits)
+              ;; The clock of another machine may be behind.
+              (unless (todo-write-machines-of-thread thread)
+                (puthash thread (todo-write-core-now) todo-write-unsaved--seen)))
              ((and (member thread loaded) (not (todo-write-activity-reading thread)))
               (todo-write-unsaved--look-at thread))))
      (cl-shiftf todo-write-unsaved--changed nil))))

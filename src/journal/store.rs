@@ -174,7 +174,8 @@ impl Store {
         if self.plans.len() <= MANY_AT_REST {
             return;
         }
-        let at_rest = self.plans.values().filter(|plan| plan.is_at_rest());
+        let current = self.current(None);
+        let at_rest = self.plans.values().filter(|plan| plan.is_at_rest() && Some(plan.key()) != current);
         let mut keys: Vec<(u64, String)> =
             at_rest.map(|plan| (plan.last_use, plan.key().to_owned())).collect();
         keys.sort();

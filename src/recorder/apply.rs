@@ -50,6 +50,7 @@ impl Recorder {
     ) -> Option<Applied> {
         if piece.is_restart {
             self.restart();
+            self.applied.thread = None;
         }
         if self.applied.thread.is_none() {
             self.project = piece.project;

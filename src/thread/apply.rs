@@ -32,7 +32,7 @@ impl Thread {
                 self.agent.learn(known, Some(list), list);
                 self.agent.heard = Some(!*unanswered);
                 self.agent.remind(reminded, list);
-                if let Some(list) = self.revisions.list(*number).filter(|_| *noted) {
+                if *noted && let Some(list) = self.revisions.list(*number) {
                     self.agent.note(list);
                 }
             }

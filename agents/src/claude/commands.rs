@@ -53,7 +53,9 @@ impl PatchHunk<'_> {
                     to.push(sign);
                     to.push_str(&line(sign, &text[1..]));
                 }
-                _ => to.push_str("\\ No newline at end of file"),
+                // Of an empty line, the sign may be left out.
+                None => {}
+                Some(_) => to.push_str("\\ No newline at end of file"),
             }
             to.push('\n');
         }

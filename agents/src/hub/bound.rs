@@ -150,9 +150,8 @@ fn is_list(options: &Options, list: &PlanResult) -> bool {
             && others.all(is_short)
             && draft.blocked_by.len() <= options.max_items
     };
-    [plan.drafts.len(), plan.cancelled.len(), plan.notices.len()]
-        .iter()
-        .all(|count| *count <= options.max_items)
+    [plan.drafts.len(), plan.cancelled.len()].iter().all(|count| *count <= options.max_items)
+        && plan.notices.len() <= ENTRIES
         && plan.notices.iter().all(is_short)
         && plan.drafts.iter().chain(&plan.cancelled).all(is_draft)
 }

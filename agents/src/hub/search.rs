@@ -1,13 +1,14 @@
 //! Finds the sessions in the folders of agents.
 
 use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::around::Around;
 use super::home::{Home, is_of_subagent, transcripts};
 use crate::describe::describe;
-use todo_write::file;
 use todo_write::wire::bounds::ENTRIES;
 use todo_write::wire::program::{Description, Message};
 
@@ -103,15 +104,18 @@ impl Search {
     /// Lists the files of the home.
     fn list(&mut self, around: &mut Around) -> Listed {
         // Watched before they are listed, so that later changes are noticed; also in a folder that was made meanwhile.
-        let mut found = self.home.folders();
-        let (folders, mut watched) = loop {
-            found.1.iter().for_each(|folder| around.watches.add(folder));
-            let before = std::mem::replace(&mut found, self.home.folders());
-            if before == found {
-                break before;
+        let (mut folders, mut watched) = self.home.folders();
+        let mut is_settled = false;
+        for _ in 0..3 {
+            watched.iter().for_each(|folder| around.watches.add(folder));
+            let before = std::mem::take(&mut folders);
+            (folders, watched) = self.home.folders();
+            is_settled = before == folders;
+            if is_settled {
+                break;
             }
-        };
-        let live: Vec<PathBuf> =
+        }
+        let live: HashSet<PathBuf> =
             around.live.iter().filter_map(|process| around.transcript(process)).collect();
         let parents = live.iter().filter_map(|path| path.parent());
         watched.extend(parents.filter(|path| path.is_dir()).map(Path::to_owned));
@@ -120,19 +124,23 @@ impl Search {
         let since = SystemTime::now().checked_sub(around.settings.quiet.unwrap_or(LIVE));
         let sessions: HashSet<&str> =
             around.live.iter().filter_map(|process| process.session.as_deref()).collect();
-        let mut files = transcripts(&folders);
-        files.retain(|(modified, path)| {
+        let lives = |modified: SystemTime, path: &Path| {
             let session = path.file_stem().and_then(|stem| stem.to_str());
-            since.is_none_or(|since| *modified >= since) || session.is_some_and(|id| sessions.contains(id))
-        });
+            since.is_none_or(|since| modified >= since) || session.is_some_and(|id| sessions.contains(id))
+        };
+        let mut files = transcripts(&folders);
+        files.retain(|(modified, path)| lives(*modified, path));
         files.truncate(ENTRIES);
         let known: HashSet<&PathBuf> = files.iter().map(|(_, path)| path).collect();
-        let rest: Vec<PathBuf> = live.into_iter().filter(|path| !known.contains(path)).collect();
-        files.extend(rest.into_iter().filter_map(|path| Some((file::modified(&path)?, path))));
+        let rest: HashSet<&PathBuf> =
+            live.iter().chain(&self.offered).filter(|path| !known.contains(path)).collect();
+        let rest = rest.into_iter().filter_map(|path| Some((modified_or_hidden(path)?, path.clone())));
+        let rest: Vec<_> =
+            rest.filter(|(modified, path)| live.contains(path) || lives(*modified, path)).collect();
+        files.extend(rest);
         files.sort_unstable();
-        files.dedup();
         // A home that the agent has yet to make cannot be watched.
-        Listed { files, found: Vec::new(), is_unsure: !self.home.folder.is_dir() }
+        Listed { files, found: Vec::new(), is_unsure: !is_settled || !self.home.folder.is_dir() }
     }
 
     /// Whether a file is of a main agent, as its first lines tell.
@@ -146,6 +154,16 @@ impl Search {
         }
         self.heads.insert(path.to_owned(), !is_subagent);
         Some(!is_subagent)
+    }
+}
+
+/// When a file was modified; now, if it cannot be told whether it is there, as in a folder that cannot be read for
+/// a moment.
+fn modified_or_hidden(path: &Path) -> Option<SystemTime> {
+    match fs::metadata(path) {
+        Ok(data) => data.modified().ok(),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(_) => Some(SystemTime::now()),
     }
 }
 

@@ -431,6 +431,34 @@ fn a_session_that_begins_in_a_known_project_is_found_at_once() {
 }
 
 #[test]
+fn a_session_stays_while_its_folder_cannot_be_read() {
+    let mut homes = Homes::looking(Duration::from_secs(3_600));
+    let path = homes.write("s", &line("s", "user", 0, "Dig".into()));
+    let found = |homes: &mut Homes| {
+        homes.hub.obey(Command::Search);
+        homes.wait(|message| match message {
+            Message::Found { sessions, .. } => Some(sessions.clone()),
+            _ => None,
+        })
+    };
+    homes.set_home(true, true);
+    assert_eq!(found(&mut homes), std::slice::from_ref(&path));
+    // Nobody gets through a link to itself.
+    let folder = homes.folder.path().join("projects");
+    fs::rename(&folder, folder.with_file_name("hidden")).unwrap();
+    std::os::unix::fs::symlink("projects", &folder).unwrap();
+    homes.taken.clear();
+    // A search before the change may be under way.
+    found(&mut homes);
+    assert_eq!(found(&mut homes), std::slice::from_ref(&path));
+    fs::remove_file(&folder).unwrap();
+    homes.hub.obey(Command::Search);
+    homes.wait(|message| {
+        matches!(message, Message::Found { sessions, .. } if sessions.is_empty()).then_some(())
+    });
+}
+
+#[test]
 fn a_session_of_a_project_whose_folder_is_named_alike_is_of_another_project() {
     // Claude Code writes all but ASCII letters and digits as hyphens.
     for (project, other, name) in [

@@ -12,6 +12,7 @@ use todo_write::file::Slice;
 use todo_write::journal::store::Store;
 use todo_write::list::input::Options;
 use todo_write::recorder::Recorder;
+use todo_write::wire::bounds::ENTRIES;
 use todo_write::wire::event::{Agent, Event};
 use todo_write::wire::program::{
     Command, Connection, ConnectionState, Machine, Message, Opening, Piece, Report, Settings,
@@ -716,7 +717,7 @@ fn a_list_that_no_call_could_have_sent_is_dropped() {
         let mut many = report(id, 6, "Dig");
         for event in many["hub"]["events"][1]["events"].as_array_mut().unwrap() {
             if let Some(plan) = event["kind"].pointer_mut("/List/Ok") {
-                plan["notices"] = vec!["repaired"; Options::default().max_items + 1].into();
+                plan["notices"] = vec!["repaired"; ENTRIES + 1].into();
             }
         }
         reports.splice(0..0, [nested, many]);
