@@ -346,7 +346,7 @@ It is shown as a request is that was not read yet."
                                       (/ (plist-get request :since) 1000.0))))
                             (if (equal age "now") "asks now" (concat "asked " age " ago")))
                           (and task (todo-write-text-truncate
-                                     (todo-write-row-text task 'in_progress) 60))))
+                                     (todo-write-text-of-item task 'in_progress) 60))))
               (concat " " (todo-write-text-shape 'dot) " "))
              'face 'todo-write-time)
             "\n")))

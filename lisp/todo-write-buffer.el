@@ -81,10 +81,10 @@ By default, WINDOW is the selected one.  Any buffer may be current."
         (funcall todo-write-events-draw)))))
 
 (defvar-local todo-write-buffer--does nil
-  "What the commands of pages call in this buffer, a plist of functions.")
+  "What the commands on rows call in this buffer, a plist of functions.")
 
 (defun todo-write-buffer-set-up (draw &rest does)
-  "Set up the current buffer as a read-only page, which DRAW draws.
+  "Set up the current buffer as a read-only one, which DRAW draws.
 DOES is a plist of functions: `:revert' is for `revert-buffer', by default
 DRAW; RET calls `:visit', TAB `:toggle' with its prefix argument, and n and
 p call `:step' with a number of rows."
@@ -174,6 +174,19 @@ nil; otherwise return non-nil."
     position))
 
 ;;; Drawing
+
+(defun todo-write-buffer-same-p (a b)
+  "Return non-nil if A and B are equal, with the properties of strings in them.
+Before Emacs 29, `equal-including-properties' compares these with `eq'."
+  (cond ((eq a b))
+        ((stringp a) (and (equal a b) (equal (object-intervals a) (object-intervals b))))
+        ((consp a)
+         (while (and (consp a) (consp b) (todo-write-buffer-same-p (car a) (car b)))
+           (setq a (cdr a) b (cdr b)))
+         (and (not (consp a)) (todo-write-buffer-same-p a b)))
+        ((vectorp a) (and (vectorp b)
+                          (todo-write-buffer-same-p (append a nil) (append b nil))))
+        (t (equal a b))))
 
 (defun todo-write-buffer-keep (place find draw)
   "Call DRAW; keep point, the mark and all windows in their places.
@@ -266,15 +279,15 @@ NOTE and MORE are as in `todo-write-buffer-set-up-table'."
     (pcase-let ((`(,old-columns ,old-entries ,old-more) todo-write-buffer--printed)
                 (inhibit-read-only t))
       (unless (and todo-write-buffer--printed
-                   (todo-write-text-same-p (list old-columns old-entries old-more)
-                                           (list columns entries more)))
+                   (todo-write-buffer-same-p (list old-columns old-entries old-more)
+                                             (list columns entries more)))
         (setq todo-write-buffer--printed (list columns entries more)
               tabulated-list-format columns
               tabulated-list-entries entries)
         (todo-write-buffer-keep
          #'todo-write-buffer--row #'todo-write-buffer--of-row
          (if (and old-entries tabulated-list-use-header-line
-                  (todo-write-text-same-p (list old-columns old-more) (list columns more))
+                  (todo-write-buffer-same-p (list old-columns old-more) (list columns more))
                   (equal (mapcar #'car old-entries) (mapcar #'car entries)))
              (lambda () (todo-write-buffer--replace-rows old-entries entries))
            (lambda ()
@@ -290,7 +303,7 @@ Many rows are there, and few change at once."
   (goto-char (point-min))
   (cl-loop for before in old
            for after in new
-           do (if (todo-write-text-same-p before after)
+           do (if (todo-write-buffer-same-p before after)
                   (forward-line)
                 (delete-region (point) (line-beginning-position 2))
                 (apply tabulated-list-printer after))))

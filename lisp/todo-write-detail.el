@@ -32,7 +32,7 @@
   "Return the lines below the open row of ITEM of THREAD, filled to WIDTH.
 These are its text, unless the row shows it, its priority, its owner and
 its blockers."
-  (let ((text (todo-write-row-text item (todo-write-row-kind item)))
+  (let ((text (todo-write-text-of-item item (todo-write-row-kind item)))
         (content (todo-write-text-plain (plist-get item :content)))
         (priority (plist-get item :priority))
         (owner (plist-get item :owner))

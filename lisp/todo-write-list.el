@@ -147,7 +147,7 @@ that of its refused calls that are new, and how full its context is from
                        (todo-write-row-context agent))
                   (or (and (not urgent) reason)
                       (todo-write-list--ending agent)
-                      (and current (not urgent) (todo-write-row-text current 'in_progress))
+                      (and current (not urgent) (todo-write-text-of-item current 'in_progress))
                       (todo-write-list--prompt agent)))))))
 
 (defun todo-write-list--prompt (agent)

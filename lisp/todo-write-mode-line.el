@@ -205,8 +205,7 @@ it while the agent of THREAD works."
                      ('done (todo-write-text-shape 'completed))
                      ('paused (todo-write-text-shape 'paused))))
              (count (string-join (delq nil (list spinner (plist-get summary :count) mark)) " "))
-             (task (and current (todo-write-text-plain (or (plist-get current :activeForm)
-                                                           (plist-get current :content)))))
+             (task (and current (todo-write-text-of-item current 'in_progress)))
              (room (- width (todo-write-text-width count) 1)))
         (if (or (null task) (< room 3))
             count
@@ -219,11 +218,10 @@ it while the agent of THREAD works."
    (if-let* ((needed (todo-write-mode-line--needed (todo-write-agents))))
        (concat (mapconcat #'todo-write-attention-line needed "\n")
                "\nmouse-1: show what it asks, or where it runs")
-     (if todo-write-mode-line--thread
-         (concat (todo-write-row-tasks todo-write-mode-line--thread
-                                       todo-write-mode-line-help-lines)
-                 "mouse-1: show the plan")
-       "mouse-1: show the plan"))
+     (concat (and todo-write-mode-line--thread
+                  (todo-write-row-tasks todo-write-mode-line--thread
+                                        todo-write-mode-line-help-lines))
+             "mouse-1: show the plan"))
    'help-echo-inhibit-substitution t))
 
 (defun todo-write-mode-line-show (event)

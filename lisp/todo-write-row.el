@@ -109,13 +109,6 @@ Non-nil PAUSED means that the agent is stopped."
 
 ;;; Text
 
-(defun todo-write-row-text (item kind)
-  "Return the text of ITEM in a row of KIND, the active form if in progress."
-  (let ((active (plist-get item :activeForm)))
-    (todo-write-text-plain (if (and active (memq kind '(in_progress paused)))
-                               active
-                             (plist-get item :content)))))
-
 (defun todo-write-row-make-button (start end type help &rest properties)
   "Make the text from START to END a button of TYPE with HELP and PROPERTIES.
 The buffer that shows the text says by TYPE what pressing it does; see
@@ -240,7 +233,7 @@ first, before the text is cut."
                                    (todo-write-text-shape kind) " ")
                            'face (todo-write-row-shape-face kind)))
          (face (todo-write-row-face kind))
-         (text (propertize (todo-write-row-text item kind) 'face face))
+         (text (propertize (todo-write-text-of-item item kind) 'face face))
          (used (+ (todo-write-text-width head) (todo-write-text-width text)))
          (sharers (or (nth 5 work) 0))
          (note (if (= sharers 0) note

@@ -133,6 +133,13 @@ They stay in the text, and other properties do not."
                            'display (todo-write-text-escape (aref text (1- start))) text)))
     text))
 
+(defun todo-write-text-of-item (item kind)
+  "Return the text of ITEM in a row of KIND, the active form if in progress."
+  (let ((active (plist-get item :activeForm)))
+    (todo-write-text-plain (if (and active (memq kind '(in_progress paused)))
+                               active
+                             (plist-get item :content)))))
+
 (defun todo-write-text-plain-lines (string)
   "Return STRING as `todo-write-text-plain' does, but keep newlines and tabs."
   (replace-regexp-in-string "[^\n\t]+" #'todo-write-text-plain
@@ -219,19 +226,6 @@ The end of a file's name tells more than its beginning."
           ((< width (string-width ellipsis)) "")
           (t (concat ellipsis (truncate-string-to-width
                                string whole (- (+ whole (string-width ellipsis)) width)))))))
-
-(defun todo-write-text-same-p (a b)
-  "Return non-nil if A and B are equal, with the properties of strings in them.
-Before Emacs 29, `equal-including-properties' compares these with `eq'."
-  (cond ((eq a b))
-        ((stringp a) (and (equal a b) (equal (object-intervals a) (object-intervals b))))
-        ((consp a)
-         (while (and (consp a) (consp b) (todo-write-text-same-p (car a) (car b)))
-           (setq a (cdr a) b (cdr b)))
-         (and (not (consp a)) (todo-write-text-same-p a b)))
-        ((vectorp a) (and (vectorp b)
-                          (todo-write-text-same-p (append a nil) (append b nil))))
-        (t (equal a b))))
 
 (defun todo-write-text-with-rest (string shown &optional at-start)
   "Return STRING, of which SHOWN is a truncation, so that it looks like that.

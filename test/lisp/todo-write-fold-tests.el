@@ -115,8 +115,8 @@
                      (list (format " ✓ +%d done" (1- done)) (format " ✓ Task %d" done)
                            (format " ● At %d" (1+ done)))))
       (let ((drawn 0)
-            (line (symbol-function 'todo-write-row-text)))
-        (cl-letf (((symbol-function 'todo-write-row-text)
+            (line (symbol-function 'todo-write-text-of-item)))
+        (cl-letf (((symbol-function 'todo-write-text-of-item)
                    (lambda (&rest args) (cl-incf drawn) (apply line args))))
           (todo-write-edit "a" 'status
                            (todo-write-test-id "a" (format "Task %d" (+ done 50)))

@@ -554,8 +554,8 @@ That is in milliseconds since the epoch."
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two")
     (let ((drawn 0)
-          (line (symbol-function 'todo-write-row-text)))
-      (cl-letf (((symbol-function 'todo-write-row-text)
+          (line (symbol-function 'todo-write-text-of-item)))
+      (cl-letf (((symbol-function 'todo-write-text-of-item)
                  (lambda (&rest args) (cl-incf drawn) (apply line args))))
         (todo-write-observe "a" "TITLE" "Late title"))
       (should (string-prefix-p " Late title" (todo-write-test-text)))

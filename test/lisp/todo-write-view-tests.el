@@ -231,8 +231,8 @@ Leave out times if WITHOUT-TIMES is non-nil."
   (todo-write-test-with-view
     (apply #'todo-write-test-write "a" (mapcar #'number-to-string (number-sequence 1 100)))
     (let* ((drawn nil)
-           (line (symbol-function 'todo-write-row-text)))
-      (cl-letf (((symbol-function 'todo-write-row-text)
+           (line (symbol-function 'todo-write-text-of-item)))
+      (cl-letf (((symbol-function 'todo-write-text-of-item)
                  (lambda (item &rest rest)
                    (push (plist-get item :content) drawn)
                    (apply line item rest))))

@@ -94,7 +94,7 @@ Where no window shows it, it may be older."
                     "The buffer shows %S, the list has %S" rows items)
         (cl-mapc (lambda (row item)
                    (let* ((kind (todo-write-row-kind item paused))
-                          (text (todo-write-row-text item kind)))
+                          (text (todo-write-text-of-item item kind)))
                      (soak--must (or (< todo-write-buffer-width 30)
                                      (string-prefix-p
                                       (concat (todo-write-text-shape kind) " "
