@@ -155,7 +155,7 @@ FEWER are those of 300 sessions, or nil for a comparison with the limits."
 (defun bench-folders--search ()
   "Search for new sessions, and wait for what is found."
   (let* (found
-         (note (lambda (message) (when (eq 'found (plist-get message :kind)) (setq found t)))))
+         (note (lambda (message) (when (eq 'found (car message)) (setq found t)))))
     (add-hook 'todo-write-hub-functions note)
     (todo-write-follow-search)
     (while (not found)

@@ -58,10 +58,6 @@ MACHINE is nil for this one.")
              (todo-write-text-line reason))
     nil))
 
-(defun todo-write-follow-sessions-skipped-p (file)
-  "Return non-nil if the user knows that FILE is skipped."
-  (gethash file todo-write-follow-sessions--skipped))
-
 (defun todo-write-follow-sessions-shown (file)
   "Return FILE, abbreviated.  Nothing is asked of another machine."
   (let (file-name-handler-alist)

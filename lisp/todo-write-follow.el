@@ -402,17 +402,21 @@ ASKED non-nil means that the user asked for it.  It is read later."
 (defvar todo-write-follow-most-new 50
   "Maximum number of sessions that begin at once.")
 
+(defun todo-write-follow--begin-new (files)
+  "Follow those of FILES, of live sessions, that are to be; a part at a time."
+  (let ((left todo-write-follow-most-new))
+    (while (and files (> left 0))
+      (let ((file (pop files)))
+        (when (todo-write-follow--new-p file)
+          (todo-write-follow--begin file)
+          (cl-decf left))))
+    (when files
+      (run-with-timer 0 nil #'todo-write-follow--begin-new files))))
+
 (defun todo-write-follow--receive-found (home found)
   "Follow the live sessions FOUND in HOME, and no more those that have ended.
-FOUND is a list of transcripts, the newest first.  If there are many, the
-next search finds the rest.  Those that could not be read come last."
-  (let* ((paths (seq-filter #'todo-write-follow--new-p found))
-         (untried (seq-remove #'todo-write-follow-sessions-skipped-p paths)))
-    (mapc #'todo-write-follow--begin
-          (seq-take (append untried (seq-filter #'todo-write-follow-sessions-skipped-p paths))
-                    todo-write-follow-most-new))
-    (when (length> untried todo-write-follow-most-new)
-      (todo-write-follow-search)))
+FOUND is a list of transcripts, the newest first."
+  (todo-write-follow--begin-new found)
   (let ((live (make-hash-table :test #'equal))
         ;; TRAMP is not asked.
         (folder (concat home "/")))

@@ -86,9 +86,8 @@
             files))
 
 (ert-deftest todo-write-follow-many-live-sessions-begin-some-at-a-time ()
-  :tags '(:thorough)
   (todo-write-follow-load-tests--with
-    (let ((files (todo-write-follow-load-tests--begin folder 130))
+    (let ((files (todo-write-follow-load-tests--begin folder 45))
           (todo-write-follow-most-new 20)
           most (count 0))
       (let ((begin (lambda (&rest _) (cl-incf count)))
@@ -97,7 +96,7 @@
                        (apply function arguments)
                        (setq most (max count (or most 0))))))
         (advice-add 'todo-write-follow--begin :before begin)
-        (advice-add 'todo-write-follow--receive-found :around receive)
+        (advice-add 'todo-write-follow--begin-new :around receive)
         (unwind-protect
             (progn
               (todo-write-agents-mode)
@@ -105,7 +104,7 @@
                (lambda () (todo-write-follow-load-tests--ready-p files))
                #'todo-write-follow-load-tests--states))
           (advice-remove 'todo-write-follow--begin begin)
-          (advice-remove 'todo-write-follow--receive-found receive)))
+          (advice-remove 'todo-write-follow--begin-new receive)))
       (should (= 20 most)))))
 
 (ert-deftest todo-write-follow-draws-the-events-of-all-agents-once ()

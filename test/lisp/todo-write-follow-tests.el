@@ -647,22 +647,6 @@ its state, ending and reason."
     ;; nil would be the usual ones.
     (should (equal '((homes [] t) (homes [] t)) told))))
 
-(ert-deftest todo-write-follow-tests-files-that-cannot-be-read-are-not-searched-for-ever ()
-  (let ((found (mapcar (lambda (number) (format "/p/%d" number)) (number-sequence 1 60)))
-        (todo-write-follow-sessions--skipped (make-hash-table :test #'equal))
-        (todo-write-follow--followed nil)
-        (searches 0) tried)
-    (cl-letf (((symbol-function 'todo-write-follow--new-p) #'always)
-              ((symbol-function 'todo-write-follow--begin)
-               (lambda (path)
-                 (push path tried)
-                 (todo-write-follow-sessions-skip path "no file")))
-              ((symbol-function 'todo-write-follow-search) (lambda () (cl-incf searches))))
-      (todo-write-follow--receive-found "/p" found)
-      (should (equal '(50 . 1) (cons (length tried) searches)))
-      (todo-write-follow--receive-found "/p" found)
-      (should (equal '(60 . 1) (cons (length (delete-dups tried)) searches))))))
-
 (ert-deftest todo-write-follow-tests-a-folder-that-cannot-be-read-is-skipped ()
   (todo-write-follow-tests--with
     (let ((file (expand-file-name "a.jsonl" folder)))

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use super::watch::Watches;
 use crate::claude::process_files::Processes;
@@ -15,8 +16,9 @@ pub(super) type Fact = (Vec<Process>, Vec<(String, u32)>);
 pub(super) struct ProcessFiles {
     folder: PathBuf,
     processes: Processes,
-    /// Whether the files are to be read.
+    /// Whether the files are to be read, and when they were last.
     pub(super) is_due: bool,
+    pub(super) read: Option<Instant>,
     told: Option<Fact>,
     /// What is to be told once the sessions of which it changes something are read.
     next: Option<Fact>,
@@ -26,14 +28,14 @@ impl ProcessFiles {
     pub(super) fn new(home: &Path) -> ProcessFiles {
         let folder = home.join("sessions");
         let processes = Processes::new(folder.clone());
-        ProcessFiles { folder, processes, is_due: true, told: None, next: None }
+        ProcessFiles { folder, processes, is_due: true, read: None, told: None, next: None }
     }
 
     /// Reads the files, of which the killed processes of `sessions` concern us; returns the sessions of which
     /// something changed since the last time.
     pub(super) fn read(&mut self, sessions: &HashSet<String>, watches: &mut Watches) -> HashSet<String> {
         watches.add(&self.watched());
-        self.is_due = false;
+        (self.is_due, self.read) = (false, Some(Instant::now()));
         self.processes.read();
         let fact = (self.processes.live().to_vec(), self.processes.left_behind(sessions));
         let before = self.next.as_ref().or(self.told.as_ref());

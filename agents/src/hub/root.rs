@@ -244,10 +244,14 @@ impl Root {
         }
     }
 
-    /// Reads the process files if they are due. What they say is told once the sessions are read of which it changes
-    /// something.
+    /// Reads the process files if they are due: once for many sessions that are read now. What they say is told once
+    /// the sessions are read of which it changes something.
     fn read_processes(&mut self) {
-        if let Some(processes) = self.processes.as_mut().filter(|processes| processes.is_due) {
+        let is_busy = self.sessions.values().any(|session| session.is_due);
+        let is_now = |processes: &&mut ProcessFiles| {
+            processes.is_due && !(is_busy && processes.read.is_some_and(|read| read.elapsed() < PACE))
+        };
+        if let Some(processes) = self.processes.as_mut().filter(is_now) {
             #[cfg(test)]
             assert!(std::fs::remove_file(self.around.root.join("fails")).is_err(), "a root that fails");
             let ids = self.sessions.values().flat_map(Session::ids).map(str::to_owned).collect();
