@@ -55,6 +55,7 @@ pub mod error;
 pub mod events;
 mod fault;
 pub mod file;
+mod followed;
 pub mod journal;
 #[cfg(feature = "module")]
 mod lisp;

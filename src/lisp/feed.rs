@@ -1,6 +1,6 @@
 //! Lisp functions of the program outside: what it sent, and what it is told.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,26 +12,22 @@ use super::function::{Object, lisp};
 use super::news::{News, Update, UpdateOutcome};
 use super::read::Key;
 use super::ser;
-use super::sessions::FollowedSession;
 use super::shown::ShownSummary;
 use super::{Module, guarded, now, with_module};
 use crate::channel::Channel;
 use crate::error::Error;
 use crate::file::Slice;
+use crate::followed::{Followed, FollowedSession, Listener};
 use crate::journal::store::Changed;
 use crate::recorder::Recorder;
 use crate::thread::summary::Summary;
-use crate::wire::program::{
-    Command, DoorEvent, DoorState, Machine, Message, Piece, Process, Report, SessionId, Settings,
-};
+use crate::wire::program::{Command, DoorEvent, Machine, Message, Piece, Report, SessionId, Settings};
 use crate::wire::socket::{Answer, Message as Said};
 
 emacs::use_symbols! {
     flush_soon => "todo-write-hub--flush-soon"
 }
 
-/// The time between looks at files until Lisp says another.
-const INTERVAL: Duration = Duration::from_secs(2);
 /// The longest time for which lines are applied at once.
 const FEED: Duration = Duration::from_millis(8);
 
@@ -41,22 +37,6 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The number that was given last to a session. No other one has it, so that a message of a program that ended is
 /// never taken for one of the next.
 static LAST: AtomicU64 = AtomicU64::new(0);
-
-/// What the module keeps of the program and of the sessions that it follows.
-#[derive(Default)]
-pub(super) struct Followed {
-    channel: Option<Channel>,
-    pub(super) sessions: HashMap<SessionId, FollowedSession>,
-    /// The live processes by their homes, and those killed, as (MACHINE SESSION PID).
-    pub(super) live: BTreeMap<PathBuf, Vec<Process>>,
-    pub(super) killed: BTreeMap<PathBuf, BTreeSet<(Option<String>, String, u32)>>,
-    /// The machines that do not tell of their processes.
-    pub(super) silent: BTreeSet<String>,
-    /// Whom agents' programs reach, if the socket is open.
-    pub(super) door: Option<DoorState>,
-    interval: Duration,
-    quiet: Option<Duration>,
-}
 
 /// What Lisp is told of the lines that were applied at once.
 #[derive(Default)]
@@ -75,20 +55,12 @@ fn send(env: &Env, machine: Option<String>, command: Command) -> Result<()> {
         if matches!((&machine, &command), (None, Command::Door(None))) {
             module.followed.door = None;
         }
-        module.tell(&at(machine, command))
+        module.followed.tell(&command.at(machine))
     });
     if is_kept {
         env.call(flush_soon, [])?;
     }
     Ok(())
-}
-
-/// The command for a machine, or for this one.
-fn at(machine: Option<String>, command: Command) -> Command {
-    match machine {
-        Some(machine) => Command::There(machine, Box::new(command)),
-        None => command,
-    }
 }
 
 fn seconds(number: f64, least: f64) -> Duration {
@@ -99,11 +71,10 @@ lisp! { env =>
     /// Keep commands for a program that is about to connect; forget the sessions that an earlier one followed.
     fn channel_begin() {
         with_module(|module| {
-            let channel = Some(Channel::default());
-            module.followed = Followed { channel, interval: INTERVAL, ..Followed::default() };
+            module.followed = Followed::by(Channel::default());
             let emacs = module.settings.storage.emacs.clone().unwrap_or_default();
-            module.tell(&Command::Hello { id: emacs.clone(), name: emacs });
-            module.tell(&Command::Set(module.settings_there()));
+            module.followed.tell(&Command::Hello { id: emacs.clone(), name: emacs });
+            module.followed.tell(&Command::Set(module.settings_there()));
         })
     }
 
@@ -122,7 +93,7 @@ lisp! { env =>
     ///
     /// The value is like the `:changes' of `todo-write-dyn--feed'.
     fn channel_lost() -> Vec<Changed> {
-        with_module(Module::report_program_lost)
+        with_module(|module| module.listener().report_program_lost())
     }
 
     /// Send the commands that were kept; return t if some still are.
@@ -173,10 +144,10 @@ lisp! { env =>
     fn hub_stop(session: SessionId, moved: bool) -> Vec<Changed> {
         with_module(|module| {
             if moved {
-                module.forget(session);
+                module.followed.forget(session);
                 return Vec::new();
             }
-            module.stop(session)
+            module.listener().stop(session)
         })
     }
 
@@ -222,9 +193,8 @@ lisp! { env =>
 }
 
 impl Module {
-    /// Tells the program something; returns whether something of that is to be flushed.
-    pub(super) fn tell(&mut self, command: &Command) -> bool {
-        self.followed.channel.as_mut().is_some_and(|channel| channel.send(command))
+    fn listener(&mut self) -> Listener<'_> {
+        Listener { followed: &mut self.followed, store: &mut self.store, now: now() }
     }
 
     /// The options for the program.
@@ -295,50 +265,24 @@ impl Module {
             Message::Door(DoorEvent::Message(id, Said::Call(call)))
                 if call.until.is_some_and(|time| time < now()) =>
             {
-                self.tell(&Command::Answer(id, Answer { call: call.call, ..Answer::default() }));
-            }
-            Message::Processes { ref home, ref machine, ref live, ref killed } => {
-                let killed = killed.iter().map(|(session, pid)| (machine.clone(), session.clone(), *pid));
-                self.followed.killed.insert(home.clone(), killed.collect());
-                self.followed.live.insert(home.clone(), live.clone());
-                fed.has_processes = true;
-                fed.changed.extend(self.hear(&message));
+                self.followed.tell(&Command::Answer(id, Answer { call: call.call, ..Answer::default() }));
             }
             message => {
-                if let Message::Door(DoorEvent::State(state)) = &message {
-                    self.followed.door = Some(state.clone());
+                fed.changed.extend(self.listener().hear(&message));
+                match message {
+                    Message::Processes { .. } => fed.has_processes = true,
+                    message => fed.news.push(News::Message(message)),
                 }
-                fed.changed.extend(self.hear(&message));
-                fed.news.push(News::Message(message));
             }
         }
     }
 
     /// Stops following a session whose news are lost by a defect, if they are one's; returns what is told of it.
     fn lose(&mut self, session: Option<SessionId>) -> Vec<News> {
-        let changes = session.map(|id| self.stop(id)).unwrap_or_default();
+        let changes = session.map(|id| self.listener().stop(id)).unwrap_or_default();
         let message = session.map_or_else(|| Message::Broken(PathBuf::new()), Message::failed);
         let changed = (!changes.is_empty()).then_some(News::Changed(changes));
         [News::Message(message)].into_iter().chain(changed).collect()
-    }
-
-    /// Stops following a session, and reports that.
-    fn stop(&mut self, id: SessionId) -> Vec<Changed> {
-        let changes = self.report_stop(id);
-        self.forget(id);
-        changes
-    }
-
-    fn forget(&mut self, id: SessionId) {
-        self.tell_of(id, Command::Stop);
-        self.followed.sessions.remove(&id);
-    }
-
-    /// Tells the program of the machine on which a session is followed something about that.
-    pub(super) fn tell_of(&mut self, id: SessionId, command: impl Fn(SessionId) -> Command) {
-        let machine = self.followed.sessions.get(&id).and_then(|one| one.recorder.machine());
-        let machine = machine.map(str::to_owned);
-        self.tell(&at(machine, command(id)));
     }
 
     /// Applies a piece of a session.
@@ -353,7 +297,7 @@ impl Module {
         };
         fed.partly.remove(&session);
         fed.changed.extend(applied.updates.iter_mut().filter_map(|update| update.changed.take()));
-        self.look_for_process(session);
+        self.listener().look_for_process(session);
         let updates = applied.updates.into_iter().map(|update| {
             let outcome = update.outcome.and_then(|outcome| {
                 let plan = self.store.get_mut(&update.thread)?;

@@ -30,7 +30,6 @@ mod requests;
 mod review;
 mod rows;
 mod ser;
-mod sessions;
 mod shown;
 mod streams;
 mod threads;
@@ -54,6 +53,7 @@ use crate::error::Error;
 use crate::events::policy::Policy;
 use crate::events::{Millis, millis_of};
 use crate::fault::may_panic_here;
+use crate::followed::Followed;
 use crate::journal::Durability;
 use crate::journal::plan::Plan;
 use crate::journal::store::{Storage, Store};
@@ -123,7 +123,7 @@ struct Module {
     /// Those of other folders.
     others: HashMap<Option<PathBuf>, Store>,
     /// The sessions that are followed.
-    followed: feed::Followed,
+    followed: Followed,
 }
 
 impl Module {
@@ -137,7 +137,7 @@ impl Module {
             self.others.insert(last, mem::replace(&mut self.store, next));
         }
         self.store.set_storage(storage);
-        self.tell(&Command::Set(self.settings_there()));
+        self.followed.tell(&Command::Set(self.settings_there()));
     }
 
     /// Restores what a panic left half changed.

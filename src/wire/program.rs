@@ -91,6 +91,16 @@ pub enum Command {
     Disconnect(String),
 }
 
+impl Command {
+    /// The command for a machine, or for this one.
+    pub fn at(self, machine: Option<String>) -> Command {
+        match machine {
+            Some(machine) => Command::There(machine, Box::new(self)),
+            None => self,
+        }
+    }
+}
+
 /// How the socket for agents' programs is opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opening {

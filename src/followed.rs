@@ -1,20 +1,43 @@
-//! What the program tells of the sessions that are followed, as facts about their agents.
+//! The sessions that the program outside follows, and what it tells of them, as facts about their agents.
 
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem;
-use std::time::SystemTime;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 
-use super::feed::Followed;
-use super::{Module, now};
+use crate::channel::Channel;
 use crate::events::{Millis, millis_of};
-use crate::journal::store::Changed;
+use crate::journal::store::{Changed, Store};
 use crate::program::Identity;
 use crate::recorder::Recorder;
+use crate::text::one_line;
 use crate::thread::activity::{By, Decision, End, Ending, Fact, Facts, Process, Reported, Turn};
-use crate::wire::program::{Command, ConnectionState, Message, Process as LiveProcess, SessionId};
+use crate::wire::program::{
+    Command, ConnectionState, DoorEvent, DoorState, Message, Process as LiveProcess, SessionId,
+};
+
+/// The time between looks at files until Lisp says another.
+const INTERVAL: Duration = Duration::from_secs(2);
+
+/// What is kept of the program and of the sessions that it follows.
+#[derive(Default)]
+pub(crate) struct Followed {
+    pub channel: Option<Channel>,
+    pub sessions: HashMap<SessionId, FollowedSession>,
+    /// The live processes by their homes, and those killed, as (MACHINE SESSION PID).
+    pub live: BTreeMap<PathBuf, Vec<LiveProcess>>,
+    killed: BTreeMap<PathBuf, BTreeSet<(Option<String>, String, u32)>>,
+    /// The machines that do not tell of their processes.
+    silent: BTreeSet<String>,
+    /// Whom agents' programs reach, if the socket is open.
+    pub door: Option<DoorState>,
+    pub interval: Duration,
+    pub quiet: Option<Duration>,
+}
 
 /// A session that is followed, and what is known of it beside its lines.
 #[derive(Debug, Default)]
-pub(super) struct FollowedSession {
+pub(crate) struct FollowedSession {
     /// Writes its lines to threads.
     pub recorder: Recorder,
     /// Whether its files and those of processes were read once.
@@ -51,6 +74,28 @@ impl Session {
 }
 
 impl Followed {
+    /// No session yet, by a program that is about to connect.
+    pub(crate) fn by(channel: Channel) -> Followed {
+        Followed { channel: Some(channel), interval: INTERVAL, ..Followed::default() }
+    }
+
+    /// Tells the program something; returns whether something of that is to be flushed.
+    pub(crate) fn tell(&mut self, command: &Command) -> bool {
+        self.channel.as_mut().is_some_and(|channel| channel.send(command))
+    }
+
+    /// Tells the program of the machine on which a session is followed something about that.
+    pub(crate) fn tell_of(&mut self, id: SessionId, command: impl Fn(SessionId) -> Command) {
+        let machine = self.sessions.get(&id).and_then(|one| one.recorder.machine());
+        let machine = machine.map(str::to_owned);
+        self.tell(&command(id).at(machine));
+    }
+
+    pub(crate) fn forget(&mut self, id: SessionId) {
+        self.tell_of(id, Command::Stop);
+        self.sessions.remove(&id);
+    }
+
     fn session(&self, id: SessionId) -> Option<Session> {
         let FollowedSession { recorder, is_ready, .. } = self.sessions.get(&id)?;
         let key = recorder.progress().thread.clone()?;
@@ -98,7 +143,7 @@ fn word(process: &LiveProcess) -> Process {
         Some("waiting") => {
             let reason = process.waiting_for.as_deref();
             let line = process.needs.as_deref().or(reason);
-            waiting(reason, line.map(|line| crate::text::one_line(line).0.into_owned()))
+            waiting(reason, line.map(|line| one_line(line).0.into_owned()))
         }
         _ => Process::Unknown,
     }
@@ -106,18 +151,28 @@ fn word(process: &LiveProcess) -> Process {
 
 /// What a process does that waits for a reason, of which a line says more. Claude Code waits for "dialog open"
 /// also if the user opened that between two turns, such as the one of /model.
-pub(super) fn waiting(reason: Option<&str>, why: Option<String>) -> Process {
+pub(crate) fn waiting(reason: Option<&str>, why: Option<String>) -> Process {
     match reason {
         Some("dialog open") => Process::Dialog { why, in_turn: false },
         _ => Process::Waiting(why),
     }
 }
 
-impl Module {
+/// What the program tells is said of the agents in the store.
+pub(crate) struct Listener<'m> {
+    pub followed: &'m mut Followed,
+    pub store: &'m mut Store,
+    pub now: Millis,
+}
+
+impl Listener<'_> {
     /// Reports what a message of the program tells of agents, before Lisp is told of it.
-    pub(super) fn hear(&mut self, message: &Message) -> Vec<Changed> {
+    pub(crate) fn hear(&mut self, message: &Message) -> Vec<Changed> {
         match message {
-            Message::Processes { .. } => {
+            Message::Processes { home, machine, live, killed } => {
+                let killed = killed.iter().map(|(session, pid)| (machine.clone(), session.clone(), *pid));
+                self.followed.killed.insert(home.clone(), killed.collect());
+                self.followed.live.insert(home.clone(), live.clone());
                 let ready = self.followed.sessions.iter().filter(|(_, one)| one.is_ready);
                 let ids: Vec<SessionId> = ready.map(|(id, _)| *id).collect();
                 ids.into_iter().filter_map(|id| self.report_process(id)).collect()
@@ -130,6 +185,10 @@ impl Module {
                 }
                 self.report_quiet(*id, *since)
             }
+            Message::Door(DoorEvent::State(state)) => {
+                self.followed.door = Some(state.clone());
+                Vec::new()
+            }
             Message::Silent(id) => self.report_silence(*id).into_iter().collect(),
             Message::Connection(machine, state) => {
                 self.report_machine(machine, matches!(state, ConnectionState::Lost { .. }))
@@ -140,13 +199,13 @@ impl Module {
 
     /// Has the process of a session looked for in whose lines something was asked since that was last done: it
     /// may have ended before the lines were read.
-    pub(super) fn look_for_process(&mut self, id: SessionId) {
+    pub(crate) fn look_for_process(&mut self, id: SessionId) {
         let is_due = self.followed.sessions.get(&id).is_some_and(|one| one.is_ready && !one.is_looked_for);
         if let Some(session) = is_due.then(|| self.followed.session(id)).flatten()
             && self.store.is_used(&session.key)
             && self.followed.process_of(&session).is_none()
         {
-            self.tell_of(id, Command::Check);
+            self.followed.tell_of(id, Command::Check);
         }
     }
 
@@ -189,14 +248,14 @@ impl Module {
 
     /// Tells what the process of an agent does by its file.
     fn report(&mut self, key: &str, what: Process, since: Option<Millis>) -> Changed {
-        let at = now();
+        let at = self.now;
         let since = since.unwrap_or(at).min(at);
         self.store.tell(key, [Fact::Process(Reported { what, by: By::File, at, since })], at)
     }
 
     /// Tells an event of the turn of an agent by its transcript.
     fn report_turn(&mut self, key: &str, what: Turn, at: Millis) -> Changed {
-        self.store.tell(key, [Fact::Turn(Reported::new(what, By::Lines, at))], now())
+        self.store.tell(key, [Fact::Turn(Reported::new(what, By::Lines, at))], self.now)
     }
 
     /// Whether a live process was told of last.
@@ -258,11 +317,18 @@ impl Module {
         let key = self.followed.session(id)?.key;
         let turn = &self.store.agents.facts(&key)?.turn;
         let runs = turn.by == By::Lines && matches!(turn.what, Turn::Runs(_) | Turn::Waits(_));
-        runs.then(|| self.report_turn(&key, Turn::Unknown, now()))
+        runs.then(|| self.report_turn(&key, Turn::Unknown, self.now))
+    }
+
+    /// Stops following a session, and reports that.
+    pub(crate) fn stop(&mut self, id: SessionId) -> Vec<Changed> {
+        let changes = self.report_stop(id);
+        self.followed.forget(id);
+        changes
     }
 
     /// Reports that a session is no longer followed. What a live process does then is unknown.
-    pub(super) fn report_stop(&mut self, id: SessionId) -> Vec<Changed> {
+    fn report_stop(&mut self, id: SessionId) -> Vec<Changed> {
         let Some(session) = self.followed.session(id) else { return Vec::new() };
         if self.is_live(&session.key) {
             return vec![self.report_lost(&session.key)];
@@ -293,7 +359,7 @@ impl Module {
     }
 
     /// Reports that it is unknown what the agents do that were at work by the program.
-    pub(super) fn report_program_lost(&mut self) -> Vec<Changed> {
+    pub(crate) fn report_program_lost(&mut self) -> Vec<Changed> {
         let agents = &self.store.agents;
         let is_of_program = |facts: &Facts| facts.process.by == By::File || facts.turn.by == By::Lines;
         let at_work = agents.keys().filter(|key| {
