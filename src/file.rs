@@ -7,7 +7,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 /// Opens a regular file for reading. A link to one is followed.
 ///
@@ -162,28 +162,6 @@ impl FileStamp {
 /// Whether a later change certainly gets another modification time.
 pub fn is_certain(modified: SystemTime) -> bool {
     modified.elapsed().is_ok_and(|age| age > CLOCK_TICK)
-}
-
-/// The time that a call may take. Callers check it after each step, so the last step may exceed it; the next
-/// call does the rest.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Slice {
-    end: Option<Instant>,
-}
-
-impl Slice {
-    /// No limit.
-    pub const WHOLE: Slice = Slice { end: None };
-
-    /// A slice that begins now.
-    pub fn of(length: Duration) -> Slice {
-        Slice { end: Instant::now().checked_add(length) }
-    }
-
-    /// Whether the time is over.
-    pub fn is_over(&self) -> bool {
-        self.end.is_some_and(|end| Instant::now() >= end)
-    }
 }
 
 /// The modification time of a file.

@@ -14,7 +14,7 @@ use crate::describe::describe;
 use crate::reader::Reader;
 use crate::tail::{Tail, TailChange};
 use todo_write::events::policy::Policy;
-use todo_write::file::{self, Slice, modified};
+use todo_write::file::{self, modified};
 use todo_write::list::input::Options;
 use todo_write::text::fnv1a;
 use todo_write::wire::bounds::ENTRIES;
@@ -91,7 +91,7 @@ pub struct Appended {
     pub bytes: u64,
     /// The number of bytes skipped, because a line or a file was too long.
     pub skipped: u64,
-    /// Whether the slice ended before everything was read.
+    /// Whether there is more to read.
     pub is_partial: bool,
     /// The events in them.
     pub events: Vec<Event>,
@@ -126,19 +126,18 @@ impl Follower {
         self.lines.reader.as_ref()?.session()
     }
 
-    /// Reads what was appended to the session's file and to those of its subagents. Returns soon after the slice
-    /// ends, with the events of the lines read.
+    /// Reads a part of what was appended to the session's file and to those of its subagents.
     ///
     /// # Errors
     /// The session's own file cannot be read.
-    pub fn read(&mut self, slice: &Slice) -> io::Result<Appended> {
+    pub fn read(&mut self) -> io::Result<Appended> {
         let change = self.file.check()?;
         if change == TailChange::Replaced {
             self.restart();
         }
         let mut appended = Appended { change, bytes: 0, skipped: 0, is_partial: false, events: Vec::new() };
         if matches!(change, TailChange::Grown | TailChange::Replaced) {
-            self.lines.read(&mut self.file, &self.policy, slice, &mut appended)?;
+            self.lines.read(&mut self.file, &self.policy, &mut appended)?;
             self.are_side_files_due = true;
         }
         self.find_subagents();
@@ -146,10 +145,10 @@ impl Follower {
             if appended.is_partial {
                 break;
             }
-            subagent.read(&mut self.lines, &self.policy, slice, &mut appended);
+            subagent.read(&mut self.lines, &self.policy, &mut appended);
         }
         self.lines.leave();
-        self.read_rollouts(slice, &mut appended);
+        self.read_rollouts(&mut appended);
         if appended.is_partial {
             let events = self.lines.reader.as_mut().map(Reader::take_first_events).unwrap_or_default();
             self.add_before(&mut appended, events);
@@ -208,7 +207,7 @@ impl Follower {
 
     /// Finds new rollouts of subagents of Codex, and reads what was appended to them: the newest ones when a
     /// session is opened.
-    fn read_rollouts(&mut self, slice: &Slice, appended: &mut Appended) {
+    fn read_rollouts(&mut self, appended: &mut Appended) {
         if appended.is_partial {
             return;
         }
@@ -233,7 +232,7 @@ impl Follower {
             if appended.is_partial {
                 break;
             }
-            rollout.read(&self.policy, slice, appended);
+            rollout.read(&self.policy, appended);
             self.unreadable += rollout.lines.reader.as_mut().map_or(0, Reader::take_unreadable);
         }
     }
@@ -295,13 +294,13 @@ impl Rollout {
     }
 
     /// Reads what was appended. Errors are ignored, since the file may disappear at any time.
-    fn read(&mut self, policy: &Policy, slice: &Slice, appended: &mut Appended) {
+    fn read(&mut self, policy: &Policy, appended: &mut Appended) {
         let change = self.file.check();
         if matches!(change, Ok(TailChange::Replaced)) {
             self.lines.reader = Some(Reader::Codex(Box::new(self.sent.reader(self.lines.options))));
         }
         if let Ok(TailChange::Grown | TailChange::Replaced) = change {
-            let _ = self.lines.read(&mut self.file, policy, slice, appended);
+            let _ = self.lines.read(&mut self.file, policy, appended);
             let events = self.lines.reader.as_mut().map(Reader::take_events).unwrap_or_default();
             appended.events.extend(events);
         }
@@ -316,7 +315,7 @@ impl SubagentFile {
     }
 
     /// Reads what was appended. Errors are ignored, since the file may disappear at any time.
-    fn read(&mut self, lines: &mut SessionReader, policy: &Policy, slice: &Slice, appended: &mut Appended) {
+    fn read(&mut self, lines: &mut SessionReader, policy: &Policy, appended: &mut Appended) {
         let path = &self.file.tail.path;
         let meta = if self.is_finished { self.meta } else { modified(&SubagentMeta::path(path)) };
         let described = (meta != self.meta).then(|| SubagentMeta::read(path)).flatten();
@@ -325,7 +324,7 @@ impl SubagentFile {
             reader.set_call(&self.id, call);
         }
         if let Ok(TailChange::Grown | TailChange::Replaced) = self.file.check() {
-            let _ = lines.read(&mut self.file, policy, slice, appended);
+            let _ = lines.read(&mut self.file, policy, appended);
             self.is_finished = false;
         }
         if appended.is_partial {
@@ -360,13 +359,12 @@ impl SessionReader {
         &mut self,
         TranscriptFile { tail: file, subagent, transcript }: &mut TranscriptFile,
         policy: &Policy,
-        slice: &Slice,
         appended: &mut Appended,
     ) -> io::Result<()> {
         let before = file.offset;
         // The user's options may have changed since the last read.
         let mut changed = Some(policy);
-        let is_whole = file.read(slice, |end, line| {
+        let is_whole = file.read(|end, line| {
             let reader = self.reader.get_or_insert_with(|| Reader::of(line, self.options));
             if let Some(policy) = changed.take() {
                 reader.set_policy(policy);

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use memchr::memmem;
 use serde::de::IgnoredAny;
 
-use todo_write::file::{self, Slice};
+use todo_write::file;
 use todo_write::wire::bounds::LINE;
 use todo_write::wire::lines::{Framer, Line};
 
@@ -16,7 +16,7 @@ use todo_write::wire::lines::{Framer, Line};
 pub const MOST_UNREAD: u64 = 512 * 1024 * 1024;
 /// Number of bytes before the offset that identify the file.
 const KNOWN: usize = 256;
-/// Bytes read at a time.
+/// Bytes read at once.
 const CHUNK: usize = 256 * 1024;
 
 /// How the file changed since it was last read.
@@ -113,46 +113,40 @@ impl Tail {
         }
     }
 
-    /// Calls `each` with every line appended before the last check, without its line feed, and with the
+    /// Reads a piece of what was appended before the last check. Calls `each` with every line, without its line feed, and with the
     /// offset of its end, also without it. Where objects follow each other in a line, as after a crash of
     /// the program, each counts as a line. The last one is passed on if it is complete; otherwise it waits
     /// for its rest. So the ends are the same whenever the file is read. Blank lines are left out. Returns
-    /// whether all was read; if the slice ended before that, the next call continues.
+    /// whether all was read; if not, the next call continues.
     ///
     /// # Errors
     /// An error of the file system. Lines passed on before it are not passed on again.
-    pub(crate) fn read(&mut self, slice: &Slice, mut each: impl FnMut(u64, &[u8])) -> io::Result<bool> {
+    pub(crate) fn read(&mut self, mut each: impl FnMut(u64, &[u8])) -> io::Result<bool> {
         let mut file = match self.opened.take() {
             Some(file) => file,
             None => file::open(&self.path)?,
         };
         file.seek(SeekFrom::Start(self.offset))?;
-        while self.offset < self.length {
-            let left = usize::try_from(self.length - self.offset).unwrap_or(CHUNK);
-            let count = self.lines.read(&mut file, left.min(CHUNK))?;
-            if count == 0 {
-                break;
-            }
-            self.offset += count as u64;
-            self.known.extend_from_slice(self.lines.last(count.min(KNOWN)));
-            self.known.drain(..self.known.len().saturating_sub(KNOWN));
-            while let Some(line) = self.lines.next_line() {
-                match line {
-                    Line::Whole(line) => {
-                        let end = self.offset - self.lines.incomplete().len() as u64 - 1;
-                        pass(end, self.lines.get(line), &mut each);
-                    }
-                    Line::TooLong => self.skipped += LINE as u64,
+        let left = usize::try_from(self.length - self.offset).unwrap_or(CHUNK);
+        let count = self.lines.read(&mut file, left.min(CHUNK))?;
+        self.offset += count as u64;
+        self.known.extend_from_slice(self.lines.last(count.min(KNOWN)));
+        self.known.drain(..self.known.len().saturating_sub(KNOWN));
+        while let Some(line) = self.lines.next_line() {
+            match line {
+                Line::Whole(line) => {
+                    let end = self.offset - self.lines.incomplete().len() as u64 - 1;
+                    pass(end, self.lines.get(line), &mut each);
                 }
+                Line::TooLong => self.skipped += LINE as u64,
             }
-            // The first lines, which name the session, are in the first chunk.
-            if self.length.saturating_sub(self.offset) > MOST_UNREAD {
-                self.skip_to(self.length - MOST_UNREAD);
-                file.seek(SeekFrom::Start(self.offset))?;
-            }
-            if self.offset < self.length && slice.is_over() {
-                return Ok(false);
-            }
+        }
+        // The first lines, which name the session, are in the first piece.
+        if self.length.saturating_sub(self.offset) > MOST_UNREAD {
+            self.skip_to(self.length - MOST_UNREAD);
+        }
+        if self.offset < self.length && count > 0 {
+            return Ok(false);
         }
         if is_complete(self.lines.incomplete()) {
             let line = std::mem::replace(&mut self.lines, Framer::new(LINE));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use emacs::{Env, Result};
 
@@ -16,7 +16,6 @@ use super::shown::ShownSummary;
 use super::{Module, guarded, now, with_module};
 use crate::channel::Channel;
 use crate::error::Error;
-use crate::file::Slice;
 use crate::followed::{Followed, FollowedSession, Listener};
 use crate::journal::store::Changed;
 use crate::recorder::Recorder;
@@ -175,9 +174,8 @@ lisp! { env =>
     /// In what a program said, `:arguments' is JSON text and `:roles' a list of strings.  Each call must be answered by a
     /// command `answer', unless it is cancelled or its connection closes.
     fn feed() -> Object<'_> {
-        let slice = Slice::of(FEED);
         let mut news = Vec::new();
-        for one in with_module(|module| module.feed(&slice)) {
+        for one in with_module(|module| module.feed()) {
             match guarded(env, || ser::to_lisp(env, &one)) {
                 Ok(object) => news.push(object),
                 // The others are told all the same.
@@ -207,9 +205,9 @@ impl Module {
         }
     }
 
-    /// Applies lines until the slice is over, at least one; returns the news.
-    fn feed(&mut self, slice: &Slice) -> Vec<News> {
-        let mut fed = Fed::default();
+    /// Applies lines for a while, at least one; returns the news.
+    fn feed(&mut self) -> Vec<News> {
+        let (begun, mut fed) = (Instant::now(), Fed::default());
         let has_more = loop {
             let Some(channel) = &mut self.followed.channel else { break false };
             let Some(line) = channel.next_line() else { break false };
@@ -231,7 +229,7 @@ impl Module {
                 // The program is of the same version, so this is a defect.
                 Err(_) => fed.news.extend(self.lose(None)),
             }
-            if slice.is_over() {
+            if begun.elapsed() >= FEED {
                 break self.followed.channel.as_ref().is_some_and(Channel::has_more);
             }
         };

@@ -8,7 +8,7 @@ use crate::describe::describe;
 use crate::follower::{Appended, Follower};
 use crate::lines::size;
 use crate::tail::TailChange;
-use todo_write::file::{self, Slice};
+use todo_write::file;
 use todo_write::wire::bounds::LINE;
 use todo_write::wire::event::{Agent, Event};
 use todo_write::wire::program::{Message, Piece, SessionId};
@@ -119,7 +119,7 @@ impl Session {
         let settings = &around.settings;
         let follower = self.follower.get_or_insert_with(|| Follower::new(self.path.clone(), settings.input));
         follower.policy.clone_from(&settings.policy);
-        let appended = match follower.read(&Slice::of(Duration::ZERO)) {
+        let appended = match follower.read() {
             Ok(appended) if appended.change == TailChange::Missing && !self.is_found => {
                 return self.give_up(around, "there is no such file".to_owned());
             }

@@ -14,7 +14,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use todo_write::file::{self, Slice};
+use crate::transcript_law::read_all;
+use todo_write::file;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
@@ -52,7 +53,7 @@ fn follower(path: &Path) -> Follower {
 
 /// The list that a follower reads in one call.
 fn list((follower, recorder): (&mut Follower, &mut Recorder), store: &mut Store) -> Vec<String> {
-    let events = follower.read(&Slice::WHOLE).unwrap().events;
+    let events = read_all(follower).unwrap().events;
     record(recorder, store, &events, 1);
     let thread = store.get("claude:s").unwrap();
     thread.map(|thread| thread.list().iter().map(|item| item.content.clone()).collect()).unwrap_or_default()
@@ -123,10 +124,10 @@ fn a_transcript_replaced_by_a_pipe_is_an_error() {
     let folder = Folder::new();
     let path = write(folder.path().join("s.jsonl"), session::list("s", 1, "Sift"));
     let mut follower = follower(&path);
-    follower.read(&Slice::WHOLE).unwrap();
+    read_all(&mut follower).unwrap();
     fs::remove_file(&path).unwrap();
     fifo(path.clone());
-    assert!(without_waiting(move || follower.read(&Slice::WHOLE).is_err() && describe(&path).is_none()));
+    assert!(without_waiting(move || read_all(&mut follower).is_err() && describe(&path).is_none()));
 }
 
 #[test]
@@ -135,9 +136,9 @@ fn a_subagent_that_begins_late_is_found_though_its_folder_did_not_change() {
     let path = write(folder.path().join("s.jsonl"), session::list("s", 1, "Sift"));
     let agent = write(folder.path().join("s/subagents/agent-a.jsonl"), "");
     let mut follower = follower(&path);
-    assert_eq!(follower.read(&Slice::WHOLE).unwrap().bytes, session::list("s", 1, "Sift").len() as u64);
+    assert_eq!(read_all(&mut follower).unwrap().bytes, session::list("s", 1, "Sift").len() as u64);
     write(agent, session::list("s", 1, "Sift"));
-    assert_eq!(follower.read(&Slice::WHOLE).unwrap().bytes, session::list("s", 1, "Sift").len() as u64);
+    assert_eq!(read_all(&mut follower).unwrap().bytes, session::list("s", 1, "Sift").len() as u64);
 }
 
 #[test]
@@ -148,7 +149,7 @@ fn slices_of_a_transcript_give_the_list_of_the_whole_one() {
     let (mut follower, mut store) = (follower(&path), Store::new(Storage::default()));
     let (mut recorder, mut slices) = (Recorder::default(), 0);
     loop {
-        let appended = follower.read(&Slice::of(Duration::ZERO)).unwrap();
+        let appended = follower.read().unwrap();
         record(&mut recorder, &mut store, &appended.events, 1);
         if !appended.is_partial {
             break;
@@ -168,8 +169,10 @@ fn a_sparse_transcript_is_read_in_slices_and_mostly_skipped() {
     rest.write_all(format!("\n{}", session::list("s", 2, "Knead")).as_bytes()).unwrap();
     let mut follower = follower(&path);
     let (mut read, mut skipped, mut events) = (0, 0, Vec::new());
-    for slice in [Slice::of(Duration::ZERO), Slice::WHOLE] {
-        let mut appended = follower.read(&slice).unwrap();
+    let mut is_partial = true;
+    while is_partial {
+        let mut appended = follower.read().unwrap();
+        is_partial = appended.is_partial;
         read += appended.bytes;
         skipped += appended.skipped;
         events.append(&mut appended.events);

@@ -6,9 +6,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::transcript_law::read_all;
 use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
-use todo_write::file::Slice;
 use todo_write::journal::store::Store;
 use todo_write::list::input::Options;
 use todo_write::recorder::Recorder;
@@ -669,7 +669,7 @@ fn large_calls_of_a_machine_wait_there_and_another_one_goes_on() {
 /// The events of a transcript, as far as one read has them.
 fn events(file: &Path) -> Vec<Event> {
     let mut follower = Follower::new(file.to_owned(), Options::default());
-    follower.read(&Slice::WHOLE).unwrap().events
+    read_all(&mut follower).unwrap().events
 }
 
 #[test]

@@ -4,9 +4,9 @@ use std::fs::{self, File};
 use std::process::id;
 use std::time::{Duration, SystemTime};
 
+use crate::transcript_law::read_all;
 use serde_json::json;
 use todo_write::events::observation::{Details, Filter, Payload, Type};
-use todo_write::file::Slice;
 use todo_write::list::input::Options;
 use todo_write_mcp::claude::process_files::Processes;
 use todo_write_mcp::follower::Follower;
@@ -79,7 +79,7 @@ fn subagents_are_looked_for_beside_a_transcript_only_if_its_version_keeps_them_t
         let text = format!("{}\n", line(version, false));
         fs::write(&path, &text).unwrap();
         fs::write(subagent, format!("{}\n", line(version, true))).unwrap();
-        let read = Follower::new(path, Options::default()).read(&Slice::WHOLE).unwrap();
+        let read = read_all(&mut Follower::new(path, Options::default())).unwrap();
         assert_eq!(read.bytes > text.len() as u64, has_more, "{version}");
     }
 }
@@ -96,7 +96,7 @@ fn a_subagent_is_found_among_many_newer_ones_of_other_sessions() {
     fs::write(&path, line("s", false)).unwrap();
     fs::write(&subagent, line("s", true)).unwrap();
     age(&subagent, 60);
-    let read = Follower::new(path, Options::default()).read(&Slice::WHOLE).unwrap();
+    let read = read_all(&mut Follower::new(path, Options::default())).unwrap();
     assert_eq!(read.bytes as usize, line("s", false).len() + line("s", true).len());
 }
 

@@ -3,12 +3,12 @@
 
 use std::fs;
 
+use crate::transcript_law::read_all;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
 use todo_write::events::observation::{Filter, Type};
 use todo_write::events::work::Part;
-use todo_write::file::Slice;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
@@ -198,7 +198,7 @@ impl<'s> Emacs<'s> {
         let before = fs::read_to_string(&file).unwrap_or_default();
         let text: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
         fs::write(&file, before + &text).unwrap();
-        let appended = self.follower.read(&Slice::WHOLE).unwrap();
+        let appended = read_all(&mut self.follower).unwrap();
         record(&mut self.recorder, &mut self.store, &appended.events, NOW);
         self.read += lines.len();
         !lines.is_empty()

@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::common::{Completed, InProgress, NEVER, Pending, contents, corpus_or_skip, record, wait_until};
+use crate::transcript_law::read_all;
 use expected::expected;
 use followed::{Followed, NOW, fixture_path, list, rows};
 use serde_json::{Value, json};
 use todo_write::events::observation::{Filter, Type};
-use todo_write::file::Slice;
 use todo_write::journal::search::Query;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
@@ -137,7 +137,7 @@ fn a_subagent_with_a_separate_file_is_found() {
     let session = "5e55a000-0000-4000-8000-000000000003";
     let mut follower = Follower::new(fixture_path(&format!("{session}.jsonl")), Options::default());
     let mut store = Store::new(Storage { history_limit: 100, ..Storage::default() });
-    let news = follower.read(&Slice::WHOLE).unwrap();
+    let news = read_all(&mut follower).unwrap();
     record(&mut Recorder::default(), &mut store, &news.events, NOW);
     let (main, child) = (format!("claude:{session}"), format!("claude:{session}/a7c0ffee"));
     assert_eq!(store.children(&main), [(child.clone(), Some("t2".to_owned()))]);

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use todo_write::file::Slice;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
 use todo_write::recorder::Recorder;
 use todo_write_mcp::describe::describe;
-use todo_write_mcp::follower::Follower;
+use todo_write_mcp::follower::{Appended, Follower};
 
 use crate::common::laws::lists::assert_unique;
 use crate::common::{Folder, record};
@@ -36,6 +35,17 @@ pub fn holds(data: &[u8]) {
     assert_eq!(follow(&path, &bytes[cut..]), at_once);
 }
 
+/// Reads all that the files of a session have.
+pub fn read_all(follower: &mut Follower) -> io::Result<Appended> {
+    let mut all = follower.read()?;
+    while all.is_partial {
+        let next = follower.read()?;
+        (all.bytes, all.is_partial) = (all.bytes + next.bytes, next.is_partial);
+        all.events.extend(next.events);
+    }
+    Ok(all)
+}
+
 type Lists = BTreeMap<String, Vec<(String, Status)>>;
 
 /// The lists after following the file, and after appending `more` to it.
@@ -46,7 +56,7 @@ fn follow(path: &Path, more: &[u8]) -> Lists {
     let mut follower = Follower::new(path.to_owned(), Options::default());
     for bytes in [&[], more] {
         OpenOptions::new().append(true).open(path).unwrap().write_all(bytes).unwrap();
-        let news = follower.read(&Slice::WHOLE).unwrap();
+        let news = read_all(&mut follower).unwrap();
         for update in record(&mut recorder, &mut store, &news.events, NOW) {
             let thread = store.get(&update.thread).unwrap().unwrap();
             assert!(update.outcome.is_none_or(|outcome| outcome.revision == thread.revisions().last()));

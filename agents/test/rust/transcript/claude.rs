@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
+use crate::transcript_law::read_all;
 use serde_json::{Value, json};
 use todo_write::events::observation::{Filter, Type};
-use todo_write::file::Slice;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
@@ -282,7 +282,7 @@ fn turn_after(session: &Session, seconds: u64) -> Turn {
     let mut followed = Followed::new();
     fs::write(followed.folder.path().join("session.jsonl"), session.text()).unwrap();
     let last = millis(session.lines.last().unwrap()["timestamp"].as_str().unwrap()).unwrap();
-    let events = followed.follower.read(&Slice::WHOLE).unwrap().events;
+    let events = read_all(&mut followed.follower).unwrap().events;
     record(&mut followed.recorder, &mut followed.store, &events, last + seconds * 1_000);
     followed.turn(THREAD)
 }
@@ -383,7 +383,7 @@ impl Home {
     }
 
     fn read(&mut self) -> Vec<(String, Status)> {
-        let events = self.follower.read(&Slice::WHOLE).unwrap().events;
+        let events = read_all(&mut self.follower).unwrap().events;
         record(&mut self.recorder, &mut self.store, &events, NOW);
         rows(&mut self.store, THREAD)
     }

@@ -5,9 +5,9 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::transcript_law::read_all;
 use serde_json::Value;
 use todo_write::events::observation::{Filter, Type};
-use todo_write::file::Slice;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
@@ -79,7 +79,7 @@ impl Followed {
     }
 
     pub fn read(&mut self) -> (TailChange, Vec<ThreadUpdate>) {
-        let news = self.follower.read(&Slice::WHOLE).unwrap();
+        let news = read_all(&mut self.follower).unwrap();
         if news.change == TailChange::Replaced {
             self.recorder.restart();
         }

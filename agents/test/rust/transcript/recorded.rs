@@ -7,11 +7,11 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::transcript_law::read_all;
 use serde_json::{Map, Value, json};
 use todo_write::events::observation::Type;
 use todo_write::events::turns::{Commit, Turn};
 use todo_write::events::work::{Part, Work};
-use todo_write::file::Slice;
 use todo_write::journal::segments::Span;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::{Options, Plan};
@@ -90,7 +90,7 @@ impl Emacs {
     }
 
     pub fn read(&mut self) -> &mut Emacs {
-        let appended = self.follower.read(&Slice::WHOLE).unwrap();
+        let appended = read_all(&mut self.follower).unwrap();
         if appended.change == TailChange::Replaced {
             self.recorder.restart();
         }
@@ -239,7 +239,7 @@ fn known_by_batches(
     let mut until = 0_usize;
     loop {
         let mut emacs = Emacs::start(folder.path(), transcript);
-        let events = emacs.follower.read(&Slice::WHOLE).unwrap().events;
+        let events = read_all(&mut emacs.follower).unwrap().events;
         until = events.len().min(until.saturating_add(least()));
         while until < events.len() && events[until].place == events[until - 1].place {
             until += 1;
@@ -346,8 +346,7 @@ fn a_session_is_recorded_once_if_emacs_crashes_after_every_line() {
 fn every_recorded_session_is_recorded_once_if_emacs_crashes_between_lines() {
     let mut random = Random(20_260_103);
     for path in sessions() {
-        let events =
-            Follower::new(path.clone(), Options::default()).read(&Slice::WHOLE).unwrap().events.len();
+        let events = read_all(&mut Follower::new(path.clone(), Options::default())).unwrap().events.len();
         assert_recorded_once(&path, || 1 + random.below(1 + events / 4));
     }
 }
@@ -375,7 +374,7 @@ impl WithCalls {
         fs::create_dir_all(folder.path()).unwrap();
         let file = folder.path().join("session.jsonl");
         append(&file, text.as_bytes());
-        let events = Follower::new(file, Options::default()).read(&Slice::WHOLE).unwrap().events;
+        let events = read_all(&mut Follower::new(file, Options::default())).unwrap().events;
         let call = |event: &Event| match &event.kind {
             EventKind::EmacsCall { id, list: Some(Ok(plan)), .. } => {
                 let id = names_calls.then(|| id.clone());
@@ -698,7 +697,7 @@ fn what_can_be_read_of_a_line_is_kept_and_the_lines_are_counted_and_said_once() 
 fn every_line_of_the_recorded_sessions_can_be_read() {
     for path in sessions() {
         let mut follower = Follower::new(path, Options::default());
-        follower.read(&Slice::WHOLE).unwrap();
+        read_all(&mut follower).unwrap();
         assert_eq!(follower.take_warning(), None);
     }
 }

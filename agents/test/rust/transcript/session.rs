@@ -2,10 +2,10 @@
 //! cost. The lines are those of Claude Code 2.1.331 and Codex 0.169.
 
 use crate::common::record;
+use crate::transcript_law::read_all;
 use serde_json::{Value, json};
 use todo_write::events::observation::Type;
 use todo_write::events::session::{Context, Goal, GoalState};
-use todo_write::file::Slice;
 use todo_write::thread::activity::{Ending, Turn};
 use todo_write_mcp::field::millis;
 
@@ -37,7 +37,7 @@ fn expected(state: GoalState, reason: Option<&str>, tries: u64) -> Shown {
 /// its turn ended.
 fn read(followed: &mut Followed, thread: &str, lines: &[Value]) -> (Option<bool>, Option<Ending>) {
     lines.iter().for_each(|line| followed.line(line));
-    let news = followed.follower.read(&Slice::WHOLE).unwrap();
+    let news = read_all(&mut followed.follower).unwrap();
     let now = SOON.iter().find(|(name, _)| *name == thread).and_then(|(_, time)| millis(time)).unwrap();
     let updates = record(&mut followed.recorder, &mut followed.store, &news.events, now);
     let tells = updates.iter().any(|update| update.changed.is_some());

@@ -1,8 +1,8 @@
 //! What Claude Code's transcripts tell of the state of a session. The lines are those of version 2.1.331.
 
 use crate::common::{ended, record};
+use crate::transcript_law::read_all;
 use serde_json::json;
-use todo_write::file::Slice;
 use todo_write::recorder::ThreadUpdate;
 use todo_write::thread::activity::{Background, Ending, Turn};
 use todo_write_mcp::describe::describe;
@@ -18,7 +18,7 @@ const SOON: &str = "2026-03-01T08:01:00.000Z";
 /// Follows the lines of `session` from `index` on, soon after they were written.
 fn read(followed: &mut Followed, session: &Session, index: usize) -> Vec<ThreadUpdate> {
     followed.append(session.text_after(index).as_bytes());
-    let news = followed.follower.read(&Slice::WHOLE).unwrap();
+    let news = read_all(&mut followed.follower).unwrap();
     record(&mut followed.recorder, &mut followed.store, &news.events, millis(SOON).unwrap())
 }
 
