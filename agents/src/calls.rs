@@ -2,13 +2,12 @@
 
 use std::collections::VecDeque;
 
-use crate::events::push_bounded;
+use crate::events::push_recent;
 use todo_write::events::Millis;
 use todo_write::events::policy::Hidden;
 use todo_write::text::excerpt;
 use todo_write::wire::event::{Effect, EventKind};
 
-const PENDING: usize = 512;
 /// Maximum number of characters of an id or a name.
 const NAME: usize = 200;
 
@@ -48,7 +47,7 @@ impl<E> PendingCalls<E> {
         let excluded = hidden.and_then(|hidden| hidden.name);
         let call =
             PendingCall { id: id.clone(), name: name.clone(), excluded: excluded.clone(), time, effect };
-        push_bounded(&mut self.0, PENDING, call);
+        push_recent(&mut self.0, call);
         EventKind::Call { id, name, input, excluded }
     }
 

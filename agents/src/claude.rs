@@ -26,7 +26,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use crate::calls::PendingCalls;
-use crate::events::{Events, RecentNames, push_bounded};
+use crate::events::{Events, RecentNames, push_recent};
 use crate::field::{millis, readable_part};
 use crate::goals::Goals;
 use figures::Responses;
@@ -45,12 +45,6 @@ use todo_write::text::excerpt;
 use todo_write::thread::activity::Background;
 use todo_write::wire::event::{Event, EventKind, Place, Source, lenient};
 use tools::{ToolCall, ToolResult};
-
-/// Maximum number of subagents that returned.
-const ENDED: usize = 512;
-
-/// Maximum number of commands in the background that are counted.
-const COMMANDS: usize = 100;
 
 /// The version from which on subagents have their files in a folder of their session.
 const SUBAGENTS_APART: [u32; 3] = [2, 1, 2];
@@ -303,7 +297,7 @@ impl ClaudeReader {
     /// Records the end of a subagent, given by its id or by that of the call that started it.
     pub(crate) fn end_subagent(&mut self, id: &str, time: Option<Millis>) {
         let place = self.events.place.clone();
-        push_bounded(&mut self.ended_subagents, ENDED, (id.to_owned(), time, place));
+        push_recent(&mut self.ended_subagents, (id.to_owned(), time, place));
     }
 
     fn emit(&mut self, origin: &Origin<'_>, kind: EventKind) {

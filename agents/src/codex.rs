@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::calls::{PendingCall, PendingCalls, result};
-use crate::events::{Events, Held, RecentNames, push_bounded};
+use crate::events::{Events, Held, RecentNames, push_recent};
 use crate::field::{Excerpt, millis, readable_part, shortened, title};
 use crate::goals::Goals;
 use line::{PatchedFile, Payload, RolloutLine, ThreadGoal, TokenCounts, goal_state};
@@ -32,6 +32,7 @@ use todo_write::list::item::Status;
 use todo_write::list::raw::Raw;
 use todo_write::list::report::REFUSED;
 use todo_write::text::excerpt;
+use todo_write::wire::bounds::ENTRIES;
 use todo_write::wire::event::{Agent, Effect, Event, EventKind, PlanResult, Source, lenient};
 
 /// Reported once in a session whose plan cannot be read.
@@ -39,9 +40,6 @@ const UNREAD: &str = "A script sets the plan; plans in scripts are not read.";
 
 /// In the output of a call that the user interrupted.
 const ABORTED: &str = "aborted by user";
-
-/// Maximum number of prompts of a turn that came only once.
-const PROMPTS: usize = 32;
 
 /// The beginnings of messages in the user's name that Codex writes.
 const NO_PROMPTS: [&str; 5] = [
@@ -122,8 +120,6 @@ const SPAWN: &str = "spawn_agent";
 
 /// The beginning of the ids of what a script does.
 const IN_SCRIPT: &str = "exec-";
-
-const MOST_FILES_OF_CHANGE: usize = 1_000;
 
 impl CodexReader {
     pub(crate) fn new(options: Options) -> CodexReader {
@@ -262,7 +258,7 @@ impl CodexReader {
             self.prompts.remove(place);
             return;
         }
-        push_bounded(&mut self.prompts, PROMPTS, (prompt.clone(), is_item));
+        push_recent(&mut self.prompts, (prompt.clone(), is_item));
         if let Some(title) = title(&prompt).filter(|_| !std::mem::replace(&mut self.has_title, true)) {
             self.emit(line, EventKind::Title(title));
         }
@@ -534,8 +530,8 @@ impl CodexReader {
 fn add_changes(changes: Option<&RawValue>, effect: &mut Effect) {
     let changes = changes.and_then(|raw| serde_json::from_str::<Map<String, Value>>(raw.get()).ok());
     let changes = changes.unwrap_or_default();
-    effect.more_files = changes.len() > MOST_FILES_OF_CHANGE;
-    for (path, change) in changes.into_iter().take(MOST_FILES_OF_CHANGE) {
+    effect.more_files = changes.len() > ENTRIES;
+    for (path, change) in changes.into_iter().take(ENTRIES) {
         let Ok(change) = PatchedFile::deserialize(&change) else { continue };
         let content = change.content.as_deref().unwrap_or_default();
         effect.files.push(match change.kind.as_ref() {

@@ -3,9 +3,15 @@
 use std::collections::{HashSet, VecDeque};
 
 use todo_write::events::Millis;
-pub(crate) use todo_write::events::push_bounded;
+use todo_write::events::push_bounded;
 use todo_write::text::fnv1a;
+use todo_write::wire::bounds::ENTRIES;
 use todo_write::wire::event::{Event, EventKind, Place};
+
+/// Appends to a table of a reader; returns the oldest element if that had to make room.
+pub(crate) fn push_recent<T>(table: &mut VecDeque<T>, new: T) -> Option<T> {
+    push_bounded(table, ENTRIES, new)
+}
 
 /// The events that were not taken yet.
 #[derive(Debug, Default)]

@@ -22,8 +22,6 @@ use todo_write::wire::event::{Event, EventKind, Place, Source, Transcript};
 
 /// Maximum number of a session's subagents whose files are read when it is opened, the newest.
 const SUBAGENT_FILES: usize = 64;
-/// Maximum number of subagents of Codex whose rollouts are followed.
-const ROLLOUTS: usize = 1_000;
 /// How long the rollout of a subagent is looked for.
 const SEARCH: Duration = Duration::from_secs(60);
 
@@ -223,7 +221,7 @@ impl Follower {
             let Some(file) = sent.file(beside) else { return Instant::now() < *until };
             // Agents that name each other, or themselves, are read once.
             let is_known = file == *beside || rollouts.iter().any(|one| one.file.tail.path == file);
-            if !is_known && rollouts.len() < ROLLOUTS {
+            if !is_known && rollouts.len() < ENTRIES {
                 rollouts.push(Rollout::new(sent.clone(), file, options));
             }
             false

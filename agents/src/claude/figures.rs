@@ -4,14 +4,12 @@ use std::collections::VecDeque;
 
 use super::line::{Message, ToolUseResult};
 use super::{ClaudeReader, Origin};
-use crate::events::push_bounded;
+use crate::events::push_recent;
 use todo_write::events::session::Context;
 use todo_write::events::work::{Tokens, Usage};
 use todo_write::wire::event::EventKind;
 
-/// Maximum number of responses whose tokens may still grow.
-const RESPONSES: usize = 256;
-
+/// The responses whose tokens may still grow.
 #[derive(Debug, Default)]
 pub(super) struct Responses(VecDeque<(String, Usage)>);
 
@@ -27,7 +25,7 @@ impl Responses {
         }
         usage.model = usage.model.or_else(|| message.model.as_ref().map(|model| model.0.clone()));
         usage.at_least &= message.stop_reason.is_none();
-        push_bounded(&mut self.0, RESPONSES, (response.to_owned(), usage.clone()));
+        push_recent(&mut self.0, (response.to_owned(), usage.clone()));
         (before.as_ref() != Some(&usage)).then_some(usage)
     }
 }

@@ -10,11 +10,7 @@ use super::tasks::Task;
 use todo_write::events::{Millis, millis_of};
 use todo_write::file::{self, modified};
 use todo_write::list::raw::Raw;
-use todo_write::wire::bounds::SMALL_FILE;
-
-/// Maximum number of task files, and of bytes of all of them.
-const MOST_TASK_FILES: usize = 2_000;
-const LARGEST_SUM: usize = 4 * 1024 * 1024;
+use todo_write::wire::bounds::{ENTRIES, LINE, SMALL_FILE};
 
 /// Reads a small file of JSON; `None` also if it is half written.
 pub fn json<T: DeserializeOwned>(file: &Path) -> Option<T> {
@@ -65,13 +61,13 @@ pub(crate) fn tasks(transcript: &Path) -> Option<(Vec<Task>, Option<Millis>)> {
     let mut numbered: Vec<(u64, PathBuf)> = files
         .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
         .filter_map(|path| Some((path.file_stem()?.to_str()?.parse().ok()?, path)))
-        .take(MOST_TASK_FILES)
+        .take(ENTRIES)
         .collect();
     numbered.sort();
     if numbered.is_empty() && modified(&folder.join(".highwatermark")).is_none() {
         return None;
     }
-    let mut left = LARGEST_SUM;
+    let mut left = LINE;
     let task = |(_, path): &(u64, PathBuf)| {
         let bytes = file::read(path, SMALL_FILE.min(left) as u64).ok()?;
         left -= bytes.len();

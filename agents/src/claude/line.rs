@@ -13,6 +13,7 @@ use crate::field::{Excerpt, readable_part};
 use todo_write::events::session::{Goal, GoalState};
 use todo_write::events::work::Tokens;
 use todo_write::list::raw::Raw;
+use todo_write::wire::bounds::SMALL_FILE;
 
 /// A line of any type; each type has its own fields.
 #[derive(Debug, Deserialize)]
@@ -96,14 +97,11 @@ pub(crate) struct GoalStatus {
     iterations: Option<u64>,
 }
 
-/// The longest attachment that may tell of a goal, in bytes.
-const GOAL_STATUS: usize = 64 * 1024;
-
 impl GoalStatus {
     /// The status that an attachment tells, if it tells one.
     pub(crate) fn read(attachment: &RawValue) -> Option<GoalStatus> {
         let text = attachment.get();
-        if text.len() > GOAL_STATUS || !text.contains("\"goal_status\"") {
+        if text.len() > SMALL_FILE || !text.contains("\"goal_status\"") {
             return None;
         }
         let status: GoalStatus = serde_json::from_str(text).ok()?;

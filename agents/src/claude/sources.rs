@@ -8,17 +8,12 @@ use std::sync::Arc;
 
 use super::line::TranscriptLine;
 use super::tasks::Tasks;
-use crate::events::{Events, Held, push_bounded};
+use crate::events::{Events, Held, push_recent};
 use todo_write::list::raw::Raw;
 use todo_write::text::{excerpt, fnv1a};
 use todo_write::wire::event::{Agent, Event, Source, SubagentCall};
 
-/// Maximum numbers of sessions, subagents, calls that start subagents and their lines, and of events held for all
-/// subagents.
-const SESSIONS: usize = 64;
-const SUBAGENTS: usize = 256;
-const CALLS: usize = 256;
-const LINES: usize = 16_384;
+/// Maximum number of events held for all subagents.
 const HELD_BY_ALL: usize = 4_000;
 
 #[derive(Debug, Default)]
@@ -85,7 +80,7 @@ impl Sources {
                     tasks: Tasks::default(),
                     uses_own_tasks: true,
                 };
-                push_bounded(&mut self.sessions, SESSIONS, session);
+                push_recent(&mut self.sessions, session);
                 source
             });
             self.last = Some(source.clone());
@@ -107,7 +102,7 @@ impl Sources {
         let main = Source::main(Agent::Claude, session, folder);
         let source = Arc::new(Source { subagent: Some(id), call, ..main });
         let subagent = Subagent { source: source.clone(), prompt, held: Held::default() };
-        push_bounded(&mut self.subagents, SUBAGENTS, subagent);
+        push_recent(&mut self.subagents, subagent);
         Some(source)
     }
 
@@ -118,7 +113,7 @@ impl Sources {
     /// The call of the main agent that led to a subagent, perhaps by other subagents.
     pub(crate) fn root_call(&self, source: &Source) -> Option<String> {
         let mut call = source.call.as_ref()?;
-        for _ in 0..SUBAGENTS {
+        for _ in 0..self.subagents.len() {
             let caller = self.subagents.iter().map(|known| &known.source).find(|one| one.key() == call.from);
             match caller.and_then(|caller| caller.call.as_ref()) {
                 Some(above) => call = above,
@@ -178,7 +173,7 @@ impl Sources {
         let id = known.cloned().unwrap_or_else(|| excerpt(before.unwrap_or(uuid), 100));
         let hash = fnv1a(uuid.as_bytes());
         if self.lines.insert(hash, id.clone()).is_none()
-            && let Some(oldest) = push_bounded(&mut self.lines_by_age, LINES, hash)
+            && let Some(oldest) = push_recent(&mut self.lines_by_age, hash)
         {
             self.lines.remove(&oldest);
         }
@@ -193,11 +188,11 @@ impl Sources {
             description: excerpt(text("description"), 200),
             from: from.key(),
         };
-        push_bounded(&mut self.calls, CALLS, (prompt_hash(text("prompt"), &from.session), call));
+        push_recent(&mut self.calls, (prompt_hash(text("prompt"), &from.session), call));
     }
 
     pub(crate) fn set_call(&mut self, subagent: &str, call: &str) {
-        push_bounded(&mut self.named, SUBAGENTS, (excerpt(subagent, 100), call.to_owned()));
+        push_recent(&mut self.named, (excerpt(subagent, 100), call.to_owned()));
     }
 
     /// The call that started a subagent: that which the subagent's file names, or the one with its prompt.

@@ -15,8 +15,8 @@ use todo_write::list::input::{self, Options, Plan};
 use todo_write::list::item::Status;
 use todo_write::list::raw::Raw;
 use todo_write::text::{excerpt, is_blank};
+use todo_write::wire::bounds::ENTRIES;
 
-const MOST_TASKS: usize = 10_000;
 /// Milliseconds after which the terminal interface clears a completed list.
 const CLEARED_AFTER: Millis = 5_000;
 
@@ -224,7 +224,7 @@ impl Tasks {
                 task.is_created = known.is_created;
             }
         }
-        tasks.truncate(MOST_TASKS);
+        tasks.truncate(ENTRIES);
         let is_changed = !self.visible().eq(tasks.iter().filter(|task| !task.is_internal));
         let listed: HashSet<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
         let mut hidden = std::mem::take(&mut self.tasks);
@@ -249,7 +249,7 @@ impl Tasks {
     }
 
     fn insert(&mut self, task: Task) {
-        if self.tasks.len() < MOST_TASKS {
+        if self.tasks.len() < ENTRIES {
             let number = |task: &Task| task.id.parse::<u64>().unwrap_or(u64::MAX);
             let place = self.tasks.iter().position(|other| number(other) > number(&task));
             self.tasks.insert(place.unwrap_or(self.tasks.len()), task);

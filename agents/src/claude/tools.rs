@@ -8,9 +8,9 @@ use super::edits::FileEdit;
 use super::line::ToolUseResult;
 use super::outcomes::{add_effect, exit_code, outcome, refusal};
 use super::tasks::{TaskResult, TaskUpdate};
-use super::{COMMANDS, ClaudeReader, Origin};
+use super::{ClaudeReader, Origin};
 use crate::calls::result;
-use crate::events::push_bounded;
+use crate::events::push_recent;
 use crate::field::shortened;
 use todo_write::events::git;
 use todo_write::events::work::{CallOutcome, is_shell};
@@ -127,7 +127,7 @@ impl ClaudeReader {
         let counts = !call.as_ref().is_some_and(|call| call.effect.is_copied);
         let is_own = counts && origin.source.subagent.is_none();
         if let Some(name) = fields.background_task_id.as_ref().filter(|_| is_own) {
-            push_bounded(&mut self.commands, COMMANDS, excerpt(name, 100));
+            push_recent(&mut self.commands, excerpt(name, 100));
         }
         if !counts {
             effect = Effect::default();

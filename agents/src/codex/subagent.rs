@@ -10,17 +10,15 @@ use std::sync::Arc;
 
 use super::CodexReader;
 use super::line::{CompletedItem, RolloutLine};
-use crate::events::push_bounded;
+use crate::events::push_recent;
 use crate::field::{Excerpt, is_id};
 use todo_write::events::work::is_shell;
 use todo_write::list::input::Options;
 use todo_write::list::raw::Raw;
 use todo_write::text::{excerpt, one_line};
+use todo_write::wire::bounds::ENTRIES;
 use todo_write::wire::event::{Agent, Event, EventKind, Source, SubagentCall};
 
-/// Maximum number of subagents of an agent.
-const SUBAGENTS: usize = 1_000;
-const SUBAGENTS_OF_CALL: usize = 100;
 const DAY: i64 = 86_400_000;
 
 /// A subagent of which a line told, as far as its own lines do not.
@@ -110,11 +108,7 @@ impl CodexReader {
     pub(super) fn note_spawn(&mut self, id: &str, arguments: &Raw<'_>) {
         let text = |key: &str| Some(arguments.get(key)?.as_str()?.replace('_', " "));
         let what = text("task_name").or_else(|| text("message")).unwrap_or_default();
-        push_bounded(
-            &mut self.subagents.calls,
-            SUBAGENTS,
-            (excerpt(id, 200), excerpt(&one_line(&what).0, 200)),
-        );
+        push_recent(&mut self.subagents.calls, (excerpt(id, 200), excerpt(&one_line(&what).0, 200)));
     }
 
     /// Notes the subagents that an item of the newer log names.
@@ -126,7 +120,7 @@ impl CodexReader {
                 text(&item.agent_thread_id).into_iter().collect()
             }
             Some("CollabAgentToolCall") if text(&item.tool).as_deref() == Some("spawn_agent") => {
-                let ids = item.receiver_thread_ids.iter().flatten().take(SUBAGENTS_OF_CALL);
+                let ids = item.receiver_thread_ids.iter().flatten().take(ENTRIES);
                 ids.map(|id| id.0.clone()).collect::<Vec<_>>()
             }
             _ => return,
@@ -149,7 +143,7 @@ impl CodexReader {
         if !is_id(id) || self.subagents.told.iter().any(|told| told == id) {
             return;
         }
-        push_bounded(&mut self.subagents.told, SUBAGENTS, id.to_owned());
+        push_recent(&mut self.subagents.told, id.to_owned());
         let known = self.subagents.calls.iter().rev().find(|(known, _)| known == call);
         let description = known.map(|(_, what)| what.clone()).filter(|what| !what.is_empty());
         let description = description.unwrap_or_else(|| excerpt(name, 200));
