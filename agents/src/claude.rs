@@ -37,7 +37,6 @@ use sources::{Sources, TitleSource};
 use tasks::Task;
 use todo_write::events::Millis;
 use todo_write::events::payload::RefusedBy;
-use todo_write::events::policy::Policy;
 use todo_write::events::session::{Cost, Goal};
 use todo_write::list::input::Options;
 use todo_write::list::raw::Raw;
@@ -56,7 +55,6 @@ const DENIALS_NAMED: [u32; 3] = [2, 1, 331];
 #[derive(Debug, Default)]
 pub struct ClaudeReader {
     options: Options,
-    pub(super) policy: Policy,
     sources: Sources,
     /// The lines, calls and results read so far.
     seen: RecentNames,
@@ -80,8 +78,6 @@ pub struct ClaudeReader {
     is_denied: bool,
     /// Whether a version wrote lines whose subagents have their files beside the transcript.
     pub(super) has_subagents_beside: bool,
-    /// The number of lines that could not be read in full.
-    pub(super) unreadable: u64,
     responses: Responses,
     goals: Goals,
     /// The title of a session whose first line was not read yet.
@@ -156,9 +152,7 @@ impl ClaudeReader {
         if let Some(line) = TranscriptLine::parse(bytes) {
             return self.line(line);
         }
-        if !bytes.trim_ascii().is_empty() {
-            self.unreadable += 1;
-        }
+        self.events.unreadable += 1;
         let part = readable_part(bytes, |part| TranscriptLine::parse(part).is_some());
         if let Some(line) = part.as_deref().and_then(TranscriptLine::parse) {
             self.line(line);

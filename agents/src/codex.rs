@@ -24,7 +24,6 @@ use todo_write::events::Millis;
 use todo_write::events::git;
 use todo_write::events::patch::{ChangedFile, FileChange};
 use todo_write::events::payload::{Refusal, RefusedBy};
-use todo_write::events::policy::Policy;
 use todo_write::events::session::{Context, Goal, GoalState};
 use todo_write::events::work::{CallOutcome, Tokens, Usage, is_shell};
 use todo_write::list::input::{self, Options};
@@ -58,7 +57,6 @@ const GOAL_CLEARED: &str = "User cleared the goal.";
 #[derive(Debug, Default)]
 pub(crate) struct CodexReader {
     options: Options,
-    pub(super) policy: Policy,
     session: Option<Arc<Source>>,
     /// The calls and outputs read so far.
     seen: RecentNames,
@@ -79,8 +77,6 @@ pub(crate) struct CodexReader {
     subagent: Option<Sent>,
     held: Held,
     subagents: Subagents,
-    /// The number of lines that could not be read in full.
-    pub(super) unreadable: u64,
     model: Option<String>,
     /// The last message. The log has most of them twice.
     message: Option<String>,
@@ -130,16 +126,12 @@ impl CodexReader {
         self.session.as_ref()
     }
 
-    pub(crate) fn take_events(&mut self) -> Vec<Event> {
-        self.events.take()
-    }
-
     /// Reads a line, without its line feed.
     pub(crate) fn read_line(&mut self, bytes: &[u8]) {
         if let Some(line) = RolloutLine::parse(bytes) {
             return self.value(&line);
         }
-        self.unreadable += 1;
+        self.events.unreadable += 1;
         let part = readable_part(bytes, |part| RolloutLine::parse(part).is_some());
         if let Some(line) = part.as_deref().and_then(RolloutLine::parse) {
             self.value(&line);
@@ -324,7 +316,7 @@ impl CodexReader {
                 name.clone_into(known);
             }
             // The commands of a script have no calls of their own.
-            let named = || self.policy.hidden(self.folder(), command?)?.name;
+            let named = || self.events.policy.hidden(self.folder(), command?)?.name;
             *excluded = excluded.take().or_else(named);
         }
         self.emit(line, event);
@@ -456,7 +448,7 @@ impl CodexReader {
         };
         let is_list = matches!(&effect, Some(CallKind::Plan(_) | CallKind::EmacsList(_)));
         let input = (!is_list).then(|| input.to_string());
-        let hidden = self.policy.hidden(self.folder(), whole).filter(|_| !is_list);
+        let hidden = self.events.policy.hidden(self.folder(), whole).filter(|_| !is_list);
         let effect = effect.unwrap_or_else(|| match name {
             "exec" if script.contains("exec_command(") => CallKind::Commands,
             _ if is_shell(name) => {

@@ -75,7 +75,7 @@ fn describe_rollout(first: &[u8], mut rest: impl BufRead) -> Option<Description>
     while title.is_none() && rest.read_until(b'\n', &mut bytes).ok()? > 0 {
         reader.read_line(&bytes);
         bytes.clear();
-        title = reader.take_events().into_iter().find_map(|event| match event.kind {
+        title = reader.events.take().into_iter().find_map(|event| match event.kind {
             EventKind::Title(title) => Some(title),
             _ => None,
         });

@@ -3,6 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use todo_write::events::Millis;
+use todo_write::events::policy::Policy;
 use todo_write::events::push_bounded;
 use todo_write::text::fnv1a;
 use todo_write::wire::bounds::ENTRIES;
@@ -13,11 +14,15 @@ pub(crate) fn push_recent<T>(table: &mut VecDeque<T>, new: T) -> Option<T> {
     push_bounded(table, ENTRIES, new)
 }
 
-/// The events that were not taken yet.
+/// The events that were not taken yet, and what reading a line depends on beside the line.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     waiting: Vec<Event>,
-    /// The line that is being read.
+    /// What may be recorded.
+    pub policy: Policy,
+    /// The number of lines that could not be read in full.
+    pub unreadable: u64,
+    /// The line that is being read; `None` while no line tells the events.
     pub place: Option<Place>,
 }
 
@@ -36,7 +41,7 @@ impl Events {
     }
 
     /// The events since the last call, oldest first.
-    pub(super) fn take(&mut self) -> Vec<Event> {
+    pub(crate) fn take(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.waiting)
     }
 }

@@ -148,7 +148,8 @@ impl Follower {
         self.lines.leave();
         self.read_rollouts(&mut appended);
         if appended.is_partial {
-            let events = self.lines.reader.as_mut().map(Reader::take_first_events).unwrap_or_default();
+            // The ends of subagents, whose files are not read yet, are not among them.
+            let events = self.lines.reader.as_mut().map(|reader| reader.events().take()).unwrap_or_default();
             self.add_before(&mut appended, events);
             return Ok(appended);
         }
@@ -158,7 +159,7 @@ impl Follower {
             self.are_side_files_due = false;
             self.read_side_files();
         }
-        self.unreadable += self.lines.reader.as_mut().map_or(0, Reader::take_unreadable);
+        self.unreadable += self.lines.take_unreadable();
         let events = self.lines.reader.as_mut().map(Reader::take_events).unwrap_or_default();
         self.add_before(&mut appended, events);
         Ok(appended)
@@ -231,7 +232,7 @@ impl Follower {
                 break;
             }
             rollout.read(&self.policy, appended);
-            self.unreadable += rollout.lines.reader.as_mut().map_or(0, Reader::take_unreadable);
+            self.unreadable += rollout.lines.take_unreadable();
         }
     }
 
@@ -365,12 +366,12 @@ impl SessionReader {
         let is_whole = file.read(|end, line| {
             let reader = self.reader.get_or_insert_with(|| Reader::of(line, self.options));
             if let Some(policy) = changed.take() {
-                reader.set_policy(policy);
+                reader.events().policy.clone_from(policy);
             }
             let transcript = transcript.get_or_insert_with(|| {
                 Arc::new(Transcript { subagent: subagent.clone(), first: fnv1a(line) })
             });
-            reader.set_place(Some(Place { transcript: Arc::clone(transcript), end }));
+            reader.events().place = Some(Place { transcript: Arc::clone(transcript), end });
             reader.read_line(line);
         })?;
         appended.bytes += file.offset - before;
@@ -382,8 +383,12 @@ impl SessionReader {
     /// Ends the reading of lines: what follows is known from elsewhere.
     fn leave(&mut self) {
         if let Some(reader) = &mut self.reader {
-            reader.set_place(None);
+            reader.events().place = None;
         }
+    }
+
+    fn take_unreadable(&mut self) -> u64 {
+        self.reader.as_mut().map_or(0, |reader| std::mem::take(&mut reader.events().unreadable))
     }
 
     fn claude(&mut self) -> Option<&mut ClaudeReader> {

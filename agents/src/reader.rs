@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::claude::ClaudeReader;
 use crate::codex::subagent::Sent;
 use crate::codex::{self, CodexReader};
-use todo_write::events::policy::Policy;
+use crate::events::Events;
 use todo_write::list::input::Options;
-use todo_write::wire::event::{Event, Place, Source};
+use todo_write::wire::event::{Event, Source};
 
 #[derive(Debug)]
 pub(crate) enum Reader {
@@ -24,19 +24,11 @@ impl Reader {
         Reader::Claude(Box::new(ClaudeReader::new(options)))
     }
 
-    /// Sets what may be recorded of the calls in the next lines.
-    pub(crate) fn set_policy(&mut self, policy: &Policy) {
+    /// Its events that were not taken yet, and how lines are read.
+    pub(crate) fn events(&mut self) -> &mut Events {
         match self {
-            Reader::Claude(reader) => reader.policy.clone_from(policy),
-            Reader::Codex(reader) => reader.policy.clone_from(policy),
-        }
-    }
-
-    /// Sets the line that is read next; `None` before events that no line tells.
-    pub(crate) fn set_place(&mut self, place: Option<Place>) {
-        match self {
-            Reader::Claude(reader) => reader.events.place = place,
-            Reader::Codex(reader) => reader.events.place = place,
+            Reader::Claude(reader) => &mut reader.events,
+            Reader::Codex(reader) => &mut reader.events,
         }
     }
 
@@ -56,14 +48,6 @@ impl Reader {
         }
     }
 
-    /// The number of lines since the last call that could not be read in full.
-    pub(crate) fn take_unreadable(&mut self) -> u64 {
-        std::mem::take(match self {
-            Reader::Claude(reader) => &mut reader.unreadable,
-            Reader::Codex(reader) => &mut reader.unreadable,
-        })
-    }
-
     pub(crate) fn session(&self) -> Option<&Arc<Source>> {
         match self {
             Reader::Claude(reader) => reader.session(),
@@ -71,20 +55,11 @@ impl Reader {
         }
     }
 
-    /// The events of the lines read since the last call, while the rest of the file is yet to be read. The
-    /// ends of subagents, whose files are not read yet, are not among them.
-    pub(crate) fn take_first_events(&mut self) -> Vec<Event> {
-        match self {
-            Reader::Claude(reader) => reader.events.take(),
-            Reader::Codex(reader) => reader.take_events(),
-        }
-    }
-
     /// The events since the last call, oldest first.
     pub(crate) fn take_events(&mut self) -> Vec<Event> {
         match self {
             Reader::Claude(reader) => reader.take_events(),
-            Reader::Codex(reader) => reader.take_events(),
+            Reader::Codex(reader) => reader.events.take(),
         }
     }
 }

@@ -91,7 +91,7 @@ impl ClaudeReader {
         };
         let is_list = matches!(tool, Tool::List(_) | Tool::EmacsList(_));
         let text = (!is_list).then(|| shortened(input).to_string());
-        let hidden = self.policy.hidden(&origin.source.folder, input).filter(|_| !is_list);
+        let hidden = self.events.policy.hidden(&origin.source.folder, input).filter(|_| !is_list);
         let (source, message, is_copied) = (origin.source.clone(), message.to_owned(), origin.is_copied);
         let call = ToolCall { source, message, is_copied, tool };
         let event = self.calls.begin((id, name), (text, hidden), origin.time, call);
