@@ -117,7 +117,7 @@ impl Root {
     fn has_work(&self) -> bool {
         self.processes.as_ref().is_some_and(|processes| processes.is_due)
             || self.sessions.values().any(|session| session.is_due)
-            || self.search.as_ref().is_some_and(Search::has_work)
+            || self.search.as_ref().is_some_and(|search| search.is_due)
     }
 
     /// When the next round begins if no order comes before.
@@ -239,8 +239,8 @@ impl Root {
         if let Some(id) = next.map(|(id, _)| *id) {
             return self.read_session(id);
         }
-        if let Some(search) = self.search.as_mut().filter(|search| search.has_work()) {
-            search.step(&mut self.around);
+        if let Some(search) = self.search.as_mut().filter(|search| search.is_due) {
+            search.run(&mut self.around);
         }
     }
 

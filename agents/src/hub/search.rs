@@ -12,8 +12,6 @@ use crate::describe::describe;
 use todo_write::wire::bounds::ENTRIES;
 use todo_write::wire::program::{Description, Message};
 
-/// The time after which a search lets others read.
-const SLICE: Duration = Duration::from_millis(20);
 /// The age of a file up to which its first line may be yet to come.
 const FRESH: Duration = Duration::from_secs(60);
 /// The silence of a session after which it does not live, unless its process does.
@@ -26,22 +24,11 @@ pub(super) struct Search {
     /// Whether files are of main agents, which never changes once their first lines tell.
     heads: HashMap<PathBuf, bool>,
     pub(super) watched: Vec<PathBuf>,
-    listed: Option<Listed>,
     /// What was found last: what is written to these is no news.
     offered: HashSet<PathBuf>,
     /// Whether the home is to be searched, and when it is next if nothing changes before.
     pub(super) is_due: bool,
     pub(super) next: Instant,
-}
-
-/// A search that is under way.
-#[derive(Debug)]
-struct Listed {
-    /// The files that are left, the newest last.
-    files: Vec<(SystemTime, PathBuf)>,
-    found: Vec<PathBuf>,
-    /// Whether there may be more soon without a notice: a new file has no complete line yet.
-    is_unsure: bool,
 }
 
 impl Search {
@@ -50,16 +37,15 @@ impl Search {
             home,
             heads: HashMap::new(),
             watched: Vec::new(),
-            listed: None,
             offered: HashSet::new(),
             is_due: true,
             next: Instant::now(),
         }
     }
 
-    /// Begins again.
+    /// Searches once more.
     pub(super) fn restart(&mut self, home: Home) {
-        (self.home, self.listed, self.is_due) = (home, None, true);
+        (self.home, self.is_due) = (home, true);
     }
 
     /// Searches once more if `file`, which was written, may be that of a new main agent.
@@ -68,41 +54,26 @@ impl Search {
         self.is_due |= !is_known && !is_of_subagent(file);
     }
 
-    pub(super) fn has_work(&self) -> bool {
-        self.is_due || self.listed.is_some()
-    }
-
-    /// Searches for a while, and answers at the end.
-    pub(super) fn step(&mut self, around: &mut Around) {
-        let Some(mut listed) = self.listed.take() else {
-            self.is_due = false;
-            self.listed = Some(self.list(around));
-            return;
-        };
-        let end = Instant::now() + SLICE;
-        while let Some((modified, path)) = listed.files.pop() {
+    /// Searches, and says what was found.
+    pub(super) fn run(&mut self, around: &mut Around) {
+        self.is_due = false;
+        let (files, mut is_unsure) = self.list(around);
+        let mut found = Vec::new();
+        for (modified, path) in files.into_iter().rev() {
             match self.is_main(&path) {
-                Some(true) => listed.found.push(path),
+                Some(true) => found.push(path),
                 Some(false) => {}
-                None => listed.is_unsure |= modified.elapsed().is_ok_and(|age| age < FRESH),
-            }
-            if Instant::now() > end {
-                break;
+                // A new file has no complete line yet.
+                None => is_unsure |= modified.elapsed().is_ok_and(|age| age < FRESH),
             }
         }
-        if listed.files.is_empty() {
-            let interval = around.settings.interval * if listed.is_unsure { 1 } else { 10 };
-            self.next = Instant::now() + interval;
-            self.offered = listed.found.iter().cloned().collect();
-            let home = self.home.folder.clone();
-            around.send(Message::Found { home, sessions: listed.found });
-        } else {
-            self.listed = Some(listed);
-        }
+        self.next = Instant::now() + around.settings.interval * if is_unsure { 1 } else { 10 };
+        self.offered = found.iter().cloned().collect();
+        around.send(Message::Found { home: self.home.folder.clone(), sessions: found });
     }
 
-    /// Lists the files of the home.
-    fn list(&mut self, around: &mut Around) -> Listed {
+    /// Lists the files of the home, the newest last, and whether there may be more soon without a notice.
+    fn list(&mut self, around: &mut Around) -> (Vec<(SystemTime, PathBuf)>, bool) {
         // Watched before they are listed, so that later changes are noticed; also in a folder that was made meanwhile.
         let (mut folders, mut watched) = self.home.folders();
         let mut is_settled = false;
@@ -140,7 +111,7 @@ impl Search {
         files.extend(rest);
         files.sort_unstable();
         // A home that the agent has yet to make cannot be watched.
-        Listed { files, found: Vec::new(), is_unsure: !is_settled || !self.home.folder.is_dir() }
+        (files, !is_settled || !self.home.folder.is_dir())
     }
 
     /// Whether a file is of a main agent, as its first lines tell.
