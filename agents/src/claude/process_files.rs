@@ -17,9 +17,8 @@ use todo_write::pid::{self, ProcessState};
 use todo_write::text::excerpt;
 use todo_write::wire::program::Process;
 
-/// Maximum number of files in a folder, and of those of dead processes and of containers that one call reads.
+/// Maximum number of files in a folder.
 const MOST_PROCESS_FILES: usize = 100_000;
-const MOST_DEAD: usize = 100;
 
 /// The process files of a folder `sessions`.
 #[derive(Debug)]
@@ -29,7 +28,7 @@ pub struct Processes {
     live: Vec<Process>,
 }
 
-/// A file as it was last read. That of a dead process is read once.
+/// A file as it was last read.
 #[derive(Debug, Default)]
 struct ProcessFile {
     stamp: Option<FileStamp>,
@@ -58,14 +57,9 @@ impl Processes {
     /// Reads the files that changed.
     pub fn read(&mut self) {
         self.list();
-        let (mut dead, mut elsewhere) = (MOST_DEAD, MOST_DEAD);
         for (pid, file) in &mut self.files {
-            file.look(*pid, &self.folder);
-            let left = if file.said.elsewhere.is_some() { &mut elsewhere } else { &mut dead };
-            if !file.is_alive && (file.stamp.is_none() || file.said.elsewhere.is_some()) && *left > 0 {
-                *left -= 1;
-                file.read(*pid, &self.folder);
-            }
+            file.read(*pid, &self.folder);
+            file.is_alive = file.said.lives(&self.folder);
         }
         let live = self.files.values().filter(|file| file.is_alive);
         let mut live: Vec<Process> = live.filter_map(|file| file.said.process.clone()).collect();
@@ -126,16 +120,6 @@ impl Processes {
 }
 
 impl ProcessFile {
-    /// Finds out whether the process lives, and reads its file then. One that just died may have begun
-    /// another session before.
-    fn look(&mut self, pid: u32, folder: &Path) {
-        let was_alive = self.is_alive;
-        self.is_alive = pid::exists(pid) && self.read_live(pid, folder);
-        if was_alive && !self.is_alive {
-            self.read(pid, folder);
-        }
-    }
-
     /// Reads the file if it changed. One that cannot be read is remembered until it changes; what a
     /// process said before a half-written file still counts.
     fn read(&mut self, pid: u32, folder: &Path) {
@@ -147,18 +131,6 @@ impl ProcessFile {
         let read = json(&path).and_then(|file| Said::of(pid, &path, &file));
         self.stamp = stamp.filter(|stamp| read.is_some() || stamp.is_certain());
         self.said = read.unwrap_or_else(|| std::mem::take(&mut self.said));
-    }
-
-    /// Reads the file of a process that exists. Returns whether it is the one that wrote the file,
-    /// since another process may have got the id.
-    fn read_live(&mut self, pid: u32, folder: &Path) -> bool {
-        self.read(pid, folder);
-        let Some(process) = &mut self.said.process else { return false };
-        let state = pid::state(pid, process.start.as_deref());
-        process.is_suspended = state == ProcessState::Suspended;
-        let job = self.said.job.as_deref().filter(|_| process.status.as_deref() == Some("waiting"));
-        process.needs = job.and_then(|job| needs(folder, job));
-        state != ProcessState::Dead
     }
 }
 
@@ -183,6 +155,17 @@ impl Said {
             ..Process::default()
         };
         Some(Said { process: Some(process), job: text("jobId"), elsewhere: None })
+    }
+
+    /// Completes what is known of the process; returns whether the one that wrote the file lives, since another
+    /// process may have got the id.
+    fn lives(&mut self, folder: &Path) -> bool {
+        let Some(process) = &mut self.process else { return false };
+        let state = pid::state(process.pid, process.start.as_deref());
+        process.is_suspended = state == ProcessState::Suspended;
+        let job = self.job.as_deref().filter(|_| process.status.as_deref() == Some("waiting"));
+        process.needs = job.and_then(|job| needs(folder, job));
+        state != ProcessState::Dead
     }
 }
 
