@@ -33,12 +33,18 @@ pub enum Message {
     Hello(Box<Hello>),
     /// A call to answer. Its meaning depends on the role in which the program makes it.
     Call(Call),
-    /// The program no longer waits for the answer to a call.
-    Cancel(Cancel),
+    /// The program no longer waits for the answer to the call of this number.
+    Cancel {
+        /// The number.
+        call: u64,
+    },
     /// What the agent of a session does.
     Activity(SessionActivity),
     /// The sessions of the program have ended.
-    Bye(Bye),
+    Bye {
+        /// Whether the agent was killed.
+        killed: bool,
+    },
     /// A message of a type that this version does not know.
     Unknown,
 }
@@ -88,8 +94,6 @@ pub struct Hello {
     pub elsewhere: bool,
     /// The start of the program in milliseconds since the epoch.
     pub started: Option<u64>,
-    /// The time of this message by the program's clock.
-    pub now: Option<u64>,
 }
 
 /// A call, which gets one answer.
@@ -123,13 +127,6 @@ pub struct Call {
     pub arguments: Option<Box<RawValue>>,
 }
 
-/// Withdraws a call.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Cancel {
-    /// The number of the call.
-    pub call: u64,
-}
-
 /// What the agent of a session does, as its process says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionActivity {
@@ -147,14 +144,6 @@ pub struct SessionActivity {
     pub title: Option<String>,
 }
 
-/// The end of the program's sessions.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Bye {
-    /// Whether the agent was killed.
-    pub killed: bool,
-}
-
 /// A message of Emacs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
@@ -164,9 +153,15 @@ pub enum Reply {
     /// Answers a call.
     Answer(Answer),
     /// Says why the connection is closed next.
-    Refused(Refused),
-    /// Says that there is something to tell the agent of a session.
-    Tell(Tell),
+    Refused {
+        /// A sentence for the agent.
+        text: String,
+    },
+    /// Says that there is something to tell the agent of a session, for which its program may ask.
+    Tell {
+        /// The session's id.
+        session: String,
+    },
     /// A message of a type that this version does not know.
     #[serde(other)]
     Unknown,
@@ -237,25 +232,14 @@ pub enum Behavior {
     Deny,
 }
 
-/// A session whose program may ask what to tell its agent.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Tell {
-    /// Its id.
-    pub session: String,
-}
-
-/// Why a connection is closed.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Refused {
-    /// A sentence for the agent.
-    pub text: String,
-}
-
+/// The type of a message, with the fields of those that have few.
 #[derive(Deserialize)]
 struct Type {
     r#type: String,
-    #[serde(default)]
     protocol: Option<u32>,
+    call: Option<u64>,
+    #[serde(default)]
+    killed: bool,
 }
 
 impl Message {
@@ -264,7 +248,7 @@ impl Message {
     /// # Errors
     /// An error of the JSON, or of a field that is missing or has the wrong type.
     pub fn parse(line: &str) -> serde_json::Result<Message> {
-        let Type { r#type, protocol } = serde_json::from_str(line)?;
+        let Type { r#type, protocol, call, killed } = serde_json::from_str(line)?;
         Ok(match r#type.as_str() {
             // Another version may have other fields.
             "hello" if protocol.is_some_and(|protocol| protocol != PROTOCOL) => {
@@ -273,9 +257,9 @@ impl Message {
             }
             "hello" => Message::Hello(serde_json::from_str(line)?),
             "call" => Message::Call(serde_json::from_str(line)?),
-            "cancel" => Message::Cancel(serde_json::from_str(line)?),
+            "cancel" => Message::Cancel { call: call.ok_or_else(|| de::Error::missing_field("call"))? },
             "activity" => Message::Activity(serde_json::from_str(line)?),
-            "bye" => Message::Bye(serde_json::from_str(line)?),
+            "bye" => Message::Bye { killed },
             _ => Message::Unknown,
         })
     }

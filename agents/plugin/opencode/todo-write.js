@@ -92,7 +92,7 @@ class Link {
     let text = "";
     const mute = later(PATIENCE, () => socket.destroy());
     socket.setEncoding("utf8");
-    socket.on("connect", () => this.#write({ type: "hello", ...this.#hello, now: Date.now() }));
+    socket.on("connect", () => this.#write({ type: "hello", ...this.#hello }));
     socket.on("data", (piece) => {
       text += piece;
       const lines = text.split("\n");

@@ -299,7 +299,7 @@ impl Kept {
                 let thread = program.thread(Some(&told.session), told.subagent.as_deref());
                 self.count_plan(thread)?;
             }
-            protocol::Message::Cancel(cancel) => drop(program.calls.remove(&cancel.call)),
+            protocol::Message::Cancel { call } => drop(program.calls.remove(call)),
             _ => {}
         }
         Ok(true)

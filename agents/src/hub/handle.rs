@@ -264,7 +264,7 @@ impl Hub {
         };
         let folders = opening.codex.clone().unwrap_or_else(usual);
         for folder in folders.into_iter().take(CODEX) {
-            codex::start(folder, door.peers(), self.local.codex);
+            codex::start(folder, Arc::clone(&door), self.local.codex);
         }
         table.door = Some((opening, door));
     }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant, SystemTime};
 use todo_write::events::millis_of;
 use todo_write::wire::bounds::CALL;
 use todo_write::wire::socket::{
-    Answer, Bye, Call, Hello, Message, NO_EMACS, PROTOCOL, Reply, Role, SessionActivity, line,
+    Answer, Call, Hello, Message, NO_EMACS, PROTOCOL, Reply, Role, SessionActivity, line,
 };
 use todo_write_mcp::hub::door::{connect, is_private_folder, is_private_socket, usual};
 use todo_write_mcp::lines::{Line, Lines};
@@ -159,7 +159,7 @@ impl Emacs {
     /// Says that the sessions of this program have ended, and whether the agent was killed.
     pub fn bye(&mut self, is_killed: bool, end: Instant) {
         if self.calls > 0 && self.connect(end).is_ok() {
-            let bye = Message::Bye(Bye { killed: is_killed });
+            let bye = Message::Bye { killed: is_killed };
             self.connection.take_if(|connection| connection.tell(&bye, end).is_err());
         }
     }
@@ -242,8 +242,7 @@ impl Connection {
     }
 
     fn greet(&self, hello: &Hello, end: Instant) -> Result<(), Failure> {
-        let now = millis_of(SystemTime::now());
-        self.tell(&Message::Hello(Box::new(Hello { now, ..hello.clone() })), end)?;
+        self.tell(&Message::Hello(Box::new(hello.clone())), end)?;
         if matches!(self.receive(end)?, Reply::Welcome(_)) { Ok(()) } else { Err(Failure::Absent) }
     }
 
@@ -287,7 +286,7 @@ impl Connection {
 
     fn receive(&self, end: Instant) -> Result<Reply, Failure> {
         match self.replies.recv_timeout(left(end)?) {
-            Ok(Reply::Refused(refused)) => Err(Failure::Refused(refused.text)),
+            Ok(Reply::Refused { text }) => Err(Failure::Refused(text)),
             Ok(reply) => Ok(reply),
             Err(RecvTimeoutError::Timeout) => Err(Failure::Silent),
             Err(RecvTimeoutError::Disconnected) => Err(Failure::Absent),

@@ -9,7 +9,7 @@ use super::peers::{ConnectionId, Peers};
 use crate::lines::{Line, Lines, Outbox};
 use crate::threads;
 use todo_write::wire::bounds::{CALL, WAIT};
-use todo_write::wire::socket::{self as protocol, Message, Refused, Reply};
+use todo_write::wire::socket::{self as protocol, Message, Reply};
 
 /// Serves a program that has connected.
 pub(super) fn begin(peers: &Arc<Peers>, stream: UnixStream) -> io::Result<()> {
@@ -26,7 +26,7 @@ pub(super) fn begin(peers: &Arc<Peers>, stream: UnixStream) -> io::Result<()> {
     };
     let Some(id) = peers.begin(Box::new(send)) else {
         let text = "Too many programs are connected to this Emacs.".into();
-        return (&*stream).write_all(&protocol::line(&Reply::Refused(Refused { text }))?);
+        return (&*stream).write_all(&protocol::line(&Reply::Refused { text })?);
     };
     let ended = Ended { peers: Arc::clone(peers), id };
     let written = Arc::clone(&stream);

@@ -13,8 +13,9 @@ use super::place::Held;
 use crate::threads::lock;
 use todo_write::events::millis_of;
 use todo_write::pid;
+use todo_write::wire::bounds::ENTRIES;
 pub use todo_write::wire::program::{ConnectionId, DoorEvent as Event, DoorState as State};
-use todo_write::wire::socket::{Answer, Call, Hello, Message, PROTOCOL, Refused, Reply, Role, Welcome};
+use todo_write::wire::socket::{Answer, Call, Hello, Message, PROTOCOL, Reply, Role, Welcome};
 
 /// Maximum number of connections.
 pub(crate) const CONNECTIONS: usize = 200;
@@ -47,9 +48,8 @@ pub(super) type SendReply = Box<dyn Fn(&Reply) + Send>;
 /// A connection.
 pub(super) struct Peer {
     send: SendReply,
-    /// What the program said of itself, once it has: its roles, and by how many milliseconds its clock is behind
-    /// this one's.
-    about: Option<(Vec<Role>, i64)>,
+    /// The roles of the program, none before it said hello.
+    roles: Vec<Role>,
     /// The open questions to the user.
     questions: Vec<u64>,
 }
@@ -58,17 +58,13 @@ impl Peer {
     fn close_question(&mut self, call: u64) {
         self.questions.retain(|open| *open != call);
     }
-
-    fn has_role(&self, role: Role) -> bool {
-        self.about.as_ref().is_some_and(|(roles, _)| roles.contains(&role))
-    }
 }
 
 /// The last number of a connection.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
 /// What the threads of a door share.
-pub(in crate::hub) struct Peers {
+pub struct Peers {
     inner: Mutex<Inner>,
     /// The first number that a connection may have: smaller ones are of an earlier door.
     first: ConnectionId,
@@ -80,9 +76,9 @@ pub(in crate::hub) struct Peers {
 }
 
 pub(super) struct Inner {
-    pub(super) all: BTreeMap<ConnectionId, Peer>,
+    all: BTreeMap<ConnectionId, Peer>,
     /// The sessions whose agents are to be told something.
-    pub(super) untold: BTreeSet<String>,
+    untold: BTreeSet<String>,
     /// Who programs reach; `None` once the door is closed.
     pub(super) state: Option<State>,
     /// The socket, if this process has it.
@@ -109,13 +105,13 @@ impl Peers {
         Peers { inner: inner.into(), first, changed: Condvar::new(), out, finder, settings }
     }
 
-    /// Whether something happened at this door.
-    pub(super) fn is_own(&self, event: &Event) -> bool {
-        !matches!(event, Event::Message(id, _) | Event::Closed(id) if *id < self.first)
-    }
-
     pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
         lock(&self.inner)
+    }
+
+    /// Whom programs reach; `None` once the door is closed.
+    pub fn state(&self) -> Option<State> {
+        self.lock().state.clone()
     }
 
     /// Sets the state, of which the owner hears, unless the door is closed.
@@ -166,7 +162,7 @@ impl Peers {
             return None;
         }
         let id = LAST.fetch_add(1, Ordering::Relaxed) + 1;
-        inner.all.insert(id, Peer { send, about: None, questions: Vec::new() });
+        inner.all.insert(id, Peer { send, roles: Vec::new(), questions: Vec::new() });
         Some(id)
     }
 
@@ -175,9 +171,9 @@ impl Peers {
         let Some(peer) = self.lock().all.remove(&id) else { return };
         if let Some(reason) = reason {
             let text = reason.chars().take(300).collect();
-            (peer.send)(&Reply::Refused(Refused { text }));
+            (peer.send)(&Reply::Refused { text });
         }
-        if peer.about.is_some() {
+        if !peer.roles.is_empty() {
             (self.out)(Event::Closed(id));
         }
     }
@@ -203,11 +199,9 @@ impl Peers {
         if hello.roles.is_empty() || hello.roles.contains(&Role::Unknown) {
             return Err("This Emacs does not know that role.".to_owned());
         }
-        let now = millis_of(SystemTime::now()).unwrap_or_default();
-        let skew = hello.now.map_or(0, |time| now.cast_signed().saturating_sub(time.cast_signed()));
         hello.elsewhere = hello.pid_domain.take().as_deref().is_some_and(pid::is_elsewhere);
         if let Some(peer) = self.lock().all.get_mut(&id) {
-            peer.about = Some((hello.roles.clone(), skew));
+            peer.roles.clone_from(&hello.roles);
             let welcome = self.settings.welcome.clone();
             (peer.send)(&Reply::Welcome(Welcome { protocol: PROTOCOL, ..welcome }));
         }
@@ -233,21 +227,26 @@ impl Peers {
                     return Ok(());
                 }
             }
-            Message::Cancel(cancel) => {
-                self.lock().all.get_mut(&id).into_iter().for_each(|peer| peer.close_question(cancel.call));
+            Message::Cancel { call } => {
+                self.lock().all.get_mut(&id).into_iter().for_each(|peer| peer.close_question(*call));
             }
-            Message::Activity(_) | Message::Bye(_) => {}
+            Message::Activity(_) | Message::Bye { .. } => {}
         }
         (self.out)(Event::Message(id, message));
         Ok(())
     }
 
-    /// Notes that the owner takes a message; returns false for a call whose program does not wait for it any more.
-    pub(super) fn take(&self, id: ConnectionId, message: &Message) -> bool {
+    /// Notes that the owner takes what happened next; returns false for what an earlier door left, and for a call for
+    /// whose answer its program does not wait any more.
+    pub fn take(&self, event: &Event) -> bool {
+        let (Event::Message(id, _) | Event::Closed(id)) = event else { return true };
+        if *id < self.first {
+            return false;
+        }
         // A program that has left may have said goodbye.
-        let Message::Call(call) = message else { return true };
+        let Event::Message(_, Message::Call(call)) = event else { return true };
         let mut inner = self.lock();
-        let Some(peer) = inner.all.get_mut(&id) else { return false };
+        let Some(peer) = inner.all.get_mut(id) else { return false };
         let now = millis_of(SystemTime::now()).unwrap_or_default();
         let is_wanted = call.until.is_none_or(|until| until >= now);
         if !is_wanted {
@@ -257,12 +256,36 @@ impl Peers {
     }
 
     /// Answers a call; returns false if its connection has closed.
-    pub(super) fn answer(&self, id: ConnectionId, answer: Answer) -> bool {
+    pub fn answer(&self, id: ConnectionId, answer: Answer) -> bool {
         let mut inner = self.lock();
         let Some(peer) = inner.all.get_mut(&id) else { return false };
         peer.close_question(answer.call);
         (peer.send)(&Reply::Answer(answer));
         true
+    }
+
+    /// Whether a connection can take an answer.
+    pub fn is_live(&self, id: ConnectionId) -> bool {
+        self.lock().all.get(&id).is_some_and(|peer| !peer.roles.is_empty())
+    }
+
+    /// Says whether there is something to tell the agent of a session. Only then, the owner hears of the hook's
+    /// question what to tell it.
+    pub fn tell(&self, session: &str, has_news: bool) {
+        let untold = &mut self.lock().untold;
+        if !has_news {
+            untold.remove(session);
+        } else if untold.len() < ENTRIES {
+            untold.insert(session.to_owned());
+        }
+    }
+
+    /// Tells the programs that report sessions that there is something to say to the agent of this one.
+    pub fn ring(&self, session: &str) {
+        let reply = Reply::Tell { session: session.to_owned() };
+        let inner = self.lock();
+        let all = inner.all.values().filter(|peer| peer.roles.contains(&Role::Plan));
+        all.for_each(|peer| (peer.send)(&reply));
     }
 }
 
@@ -275,14 +298,12 @@ impl Inner {
     fn answer_at_once(&mut self, id: ConnectionId, call: &mut Call) -> Result<bool, String> {
         let open: usize = self.all.values().map(|peer| peer.questions.len()).sum();
         let Some(peer) = self.all.get_mut(&id) else { return Ok(true) };
-        let Some((roles, skew)) = &peer.about else { return Ok(true) };
-        let role = match (call.role, &roles[..]) {
+        let role = match (call.role, &peer.roles[..]) {
             (None, [role]) => *role,
             (Some(role), roles) if roles.contains(&role) => role,
             _ => return Err("The call names no role of this program.".to_owned()),
         };
         call.role = Some(role);
-        call.until = call.until.map(|time| time.saturating_add_signed(*skew));
         let (ok, text) = match role {
             Role::Permission if peer.questions.len() >= QUESTIONS_OF_ONE => {
                 (false, "Its earlier questions are still open.")
@@ -294,7 +315,7 @@ impl Inner {
             }
             // Hooks ask after each tool call.
             Role::Note
-                if !peer.has_role(Role::Plan)
+                if !peer.roles.contains(&Role::Plan)
                     && !self.untold.contains(call.session.as_deref().unwrap_or_default()) =>
             {
                 (true, "")
@@ -303,16 +324,6 @@ impl Inner {
         };
         (peer.send)(&Reply::Answer(Answer { call: call.call, ok, text: text.into(), decision: None }));
         Ok(true)
-    }
-
-    /// Whether a connection can take an answer.
-    pub(super) fn is_live(&self, id: ConnectionId) -> bool {
-        self.all.get(&id).is_some_and(|peer| peer.about.is_some())
-    }
-
-    /// Sends a message to the programs of a role.
-    pub(super) fn send(&self, role: Role, reply: &Reply) {
-        self.all.values().filter(|peer| peer.has_role(role)).for_each(|peer| (peer.send)(reply));
     }
 }
 
