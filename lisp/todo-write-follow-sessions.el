@@ -113,7 +113,7 @@ its machine and its working directory."
                   ((map :title :folder :agent) description))
        (list (todo-write-text-line (or title "(nothing asked yet)") 100)
              path
-             (todo-write-text-age modified)
+             (todo-write-text-age (/ modified 1000.0))
              (todo-write-agent-program-label agent)
              (or (todo-write-follow-sessions--status (todo-write-follow-sessions-process-in path))
                  "")

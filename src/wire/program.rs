@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::event::{Agent, Event};
 use super::socket::{self, Answer, Welcome};
+use crate::events::Millis;
 use crate::events::policy::Policy;
 use crate::list::input::Options;
 use crate::text::path::is_special;
@@ -330,8 +331,7 @@ pub struct Process {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Choice {
     /// When its file was modified.
-    #[serde(with = "seconds")]
-    pub modified: SystemTime,
+    pub modified: Millis,
     /// Its file.
     pub path: PathBuf,
     /// Whether it is one of the project.
@@ -375,23 +375,6 @@ pub struct Connection {
     pub homes: Option<Vec<(Agent, PathBuf)>>,
     /// What agents' programs there are told of this Emacs; `None` if it takes no calls.
     pub door: Option<Opening>,
-}
-
-/// Times in seconds since the epoch.
-mod seconds {
-    use std::time::{Duration, SystemTime};
-
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
-        let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        serializer.serialize_f64(since.as_secs_f64())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SystemTime, D::Error> {
-        let since = Duration::try_from_secs_f64(f64::deserialize(deserializer)?).unwrap_or_default();
-        Ok(SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH))
-    }
 }
 
 /// A machine other than this one, on which sessions run.

@@ -9,6 +9,7 @@ use super::around::Common;
 use super::home::{Home, transcripts};
 use crate::describe::describe;
 use crate::threads;
+use todo_write::events::millis_of;
 use todo_write::wire::bounds::WAIT;
 use todo_write::wire::program::{Choice, Message};
 
@@ -48,6 +49,7 @@ fn describe_all(common: &Common, home: &Home, project: &[PathBuf], to: &Sender<C
     for (modified, path) in transcripts(&home.folders().0).into_iter().take(MOST_SESSIONS) {
         if let Some(description) = describe(&path).filter(|one| !one.is_subagent) {
             let is_of_project = is_of_project(common, project, description.folder.as_deref());
+            let modified = millis_of(modified).unwrap_or_default();
             if to.send(Choice { modified, path, is_of_project, description }).is_err() {
                 return;
             }
