@@ -11,8 +11,10 @@ use serde::{Deserialize, Deserializer};
 use crate::field::Excerpt;
 use todo_write::events::git::{GitKind, GitOperation};
 use todo_write::events::patch::{ChangedFile, FileChange};
-use todo_write::wire::bounds::{CALL, ENTRIES};
+use todo_write::wire::bounds::CALL;
 use todo_write::wire::event::Effect;
+
+const MOST_FILES_OF_COMMAND: usize = 100;
 
 /// A part of a patch in a result.
 #[derive(Debug, Default, Deserialize)]
@@ -168,7 +170,7 @@ impl CommandDiff<'_> {
     pub(super) fn add_to(&self, effect: &mut Effect) {
         let mut left = CALL;
         let named = self.files.iter().filter(|file| !file.file_path.is_empty());
-        effect.files.extend(named.take(ENTRIES).map_while(|file| file.changed(&mut left)));
+        effect.files.extend(named.take(MOST_FILES_OF_COMMAND).map_while(|file| file.changed(&mut left)));
         let is_cut = effect.files.len() < self.files.len();
         effect.more_files = is_cut || self.more_files > 0 || self.unavailable || self.skipped;
         effect.others_wrote = self.shared;
