@@ -3,7 +3,7 @@
 //! It alone reads the files there and owns all that is known of them. Each round begins with the process files and
 //! ends with the search; between them are the sessions, a part of one file at a time and the newest change first.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -30,9 +30,8 @@ pub(super) enum Order {
     /// Wants [`Message::Ready`].
     Check(SessionId),
     Set(Arc<Settings>),
-    /// The root is this home, or none any more.
+    /// The root is this home, which is to be searched, or none any more.
     Home(Option<Home>),
-    Search,
     /// A file changed.
     Look,
     Close,
@@ -61,12 +60,6 @@ struct Root {
     sessions: BTreeMap<SessionId, Session>,
     processes: Option<ProcessFiles>,
     search: Option<Search>,
-    /// Sessions that are to be read before what processes say is told, so that processes have the last word.
-    owed: HashSet<SessionId>,
-    /// Sessions that are said to be ready once the process files are read.
-    ready: BTreeSet<SessionId>,
-    /// Sessions that have grown, and are read in the next round, too.
-    grown: HashSet<SessionId>,
     /// When the round began, and when all files were looked at.
     begun: Instant,
     looked: Instant,
@@ -75,17 +68,7 @@ struct Root {
 impl Root {
     fn new(around: Around, home: Option<Home>, sessions: BTreeMap<SessionId, Session>) -> Root {
         let now = Instant::now();
-        let mut root = Root {
-            around,
-            sessions,
-            processes: None,
-            search: None,
-            owed: HashSet::new(),
-            ready: BTreeSet::new(),
-            grown: HashSet::new(),
-            begun: now,
-            looked: now,
-        };
+        let mut root = Root { around, sessions, processes: None, search: None, begun: now, looked: now };
         root.set_home(home);
         root
     }
@@ -123,7 +106,8 @@ impl Root {
     /// When the next round begins if no order comes before.
     fn next_round(&self) -> Option<Instant> {
         let interval = self.around.settings.interval;
-        let has_changed = !self.grown.is_empty() || !self.around.watches.changes.is_empty();
+        let has_grown = self.sessions.values().any(|session| session.has_grown);
+        let has_changed = has_grown || !self.around.watches.changes.is_empty();
         let has_files = !self.sessions.is_empty() || self.around.home.is_some();
         let soon = has_changed.then(|| self.begun + PACE.min(interval));
         soon.into_iter().chain(has_files.then(|| self.looked + interval)).min()
@@ -146,7 +130,6 @@ impl Root {
                 self.look_at_all();
             }
             Order::Home(home) => self.set_home(home),
-            Order::Search => self.set_home(self.around.home.clone()),
             Order::Look | Order::Close => {}
         }
     }
@@ -184,9 +167,6 @@ impl Root {
     }
 
     fn forget(&mut self, id: SessionId) {
-        self.owed.remove(&id);
-        self.ready.remove(&id);
-        self.grown.remove(&id);
         self.sessions.remove(&id);
         self.keep_watches();
         // Others may have waited for it.
@@ -212,8 +192,8 @@ impl Root {
         if is_all || self.looked + self.around.settings.interval <= self.begun {
             self.look_at_all();
         }
-        for id in std::mem::take(&mut self.grown) {
-            self.sessions.entry(id).and_modify(|session| session.is_due = true);
+        for session in self.sessions.values_mut() {
+            session.is_due |= std::mem::take(&mut session.has_grown);
         }
         for file in &changes {
             let mut is_known = false;
@@ -235,7 +215,7 @@ impl Root {
     fn step(&mut self) {
         self.read_processes();
         let due = self.sessions.iter().filter(|(_, session)| session.is_due);
-        let next = due.max_by_key(|(id, session)| (self.owed.contains(id), session.changed));
+        let next = due.max_by_key(|(_, session)| (session.is_owed, session.changed));
         if let Some(id) = next.map(|(id, _)| *id) {
             return self.read_session(id);
         }
@@ -257,10 +237,9 @@ impl Root {
             let ids = self.sessions.values().flat_map(Session::ids).map(str::to_owned).collect();
             let changed = processes.read(&ids, &mut self.around.watches);
             self.around.elsewhere = processes.elsewhere();
-            for (id, session) in &mut self.sessions {
+            for session in self.sessions.values_mut() {
                 if session.ids().any(|session| changed.contains(session)) {
-                    session.is_due = true;
-                    self.owed.insert(*id);
+                    (session.is_due, session.is_owed) = (true, true);
                 }
             }
         }
@@ -269,7 +248,8 @@ impl Root {
 
     /// Tells what processes say, and who is ready.
     fn tell(&mut self) {
-        if !self.owed.is_empty() || self.processes.as_ref().is_some_and(|processes| processes.is_due) {
+        let is_owed = self.sessions.values().any(|session| session.is_owed);
+        if is_owed || self.processes.as_ref().is_some_and(|processes| processes.is_due) {
             return;
         }
         if let Some((live, killed)) = self.processes.as_mut().and_then(ProcessFiles::take) {
@@ -282,10 +262,10 @@ impl Root {
     }
 
     fn say_ready(&mut self) {
-        for id in std::mem::take(&mut self.ready) {
-            if let Some(session) = self.sessions.get(&id) {
+        for (id, session) in &mut self.sessions {
+            if std::mem::take(&mut session.is_read) {
                 let has_processes = session.has_processes(&self.around);
-                self.around.send(Message::Ready { session: id, has_processes });
+                self.around.send(Message::Ready { session: *id, has_processes });
             }
         }
     }
@@ -300,17 +280,14 @@ impl Root {
         if done == Done::Partly {
             return;
         }
-        self.owed.remove(&id);
+        session.is_owed = false;
         if done == Done::Over {
             return self.forget(id);
         }
-        session.is_due = false;
-        if done == Done::Grown {
-            self.grown.insert(id);
-        }
+        (session.is_due, session.has_grown) = (false, done == Done::Grown);
         if std::mem::take(&mut session.is_checked) {
             // It is ready once the processes are read after it.
-            self.ready.insert(id);
+            session.is_read = true;
             self.mark_processes();
         }
         self.tell();

@@ -43,6 +43,12 @@ pub(super) struct Session {
     /// Whether it is to be read, and whether that it is read is to be said.
     pub(super) is_due: bool,
     pub(super) is_checked: bool,
+    /// Whether it was read, which is said once the process files are.
+    pub(super) is_read: bool,
+    /// Whether it is to be read before what processes say is told, so that processes have the last word.
+    pub(super) is_owed: bool,
+    /// Whether it has grown, and is read in the next round, too.
+    pub(super) has_grown: bool,
     /// When it changed last, as far as that is known.
     pub(super) changed: SystemTime,
     /// Whether nothing of it was sent: its events begin then, also if it was followed before.
@@ -69,6 +75,9 @@ impl Session {
             follower: None,
             is_due: true,
             is_checked: true,
+            is_read: false,
+            is_owed: false,
+            has_grown: false,
             changed,
             is_new: true,
             is_wanted: is_asked,
