@@ -123,7 +123,8 @@ impl Hub {
             }
             Command::Search => {
                 for home in table.homes.clone() {
-                    self.tell(&mut table, &home.folder, Order::Search);
+                    let folder = home.folder.clone();
+                    self.tell(&mut table, &folder, Order::Home(Some(home)));
                 }
                 table.machines.values().for_each(|link| link.tell(&Command::Search));
             }

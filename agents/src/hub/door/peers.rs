@@ -82,7 +82,7 @@ pub(super) struct Inner {
     /// Who programs reach; `None` once the door is closed.
     pub(super) state: Option<State>,
     /// The socket, if this process has it.
-    pub(super) held: Option<Held>,
+    held: Option<Held>,
     is_said_outdated: bool,
 }
 
@@ -122,6 +122,18 @@ impl Peers {
         drop(inner);
         self.changed.notify_all();
         (self.out)(Event::State(state));
+    }
+
+    /// Notes that programs reach the door by this socket; returns false if it is closed.
+    pub(super) fn open(&self, held: Held) -> bool {
+        let mut inner = self.lock();
+        if inner.is_closed() {
+            return false;
+        }
+        inner.held = Some(held);
+        drop(inner);
+        self.set_state(State::Open);
+        true
     }
 
     /// Whether programs reach the door.

@@ -11,6 +11,8 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
 use rustix::process::geteuid;
 
+use todo_write::wire::program::DoorState as State;
+
 /// The environment variable of tests that names the folder of the usual socket.
 const SANDBOX: &str = "TODO_WRITE_SANDBOX";
 /// The size in bytes from which on systems refuse a name.
@@ -33,14 +35,6 @@ pub fn beside(file: &Path, suffix: &str) -> PathBuf {
     name.push(".");
     name.push(suffix);
     name.into()
-}
-
-/// What became of the wish to have a socket.
-pub(super) enum Entered {
-    /// This process listens to it.
-    Open(UnixListener, Held),
-    /// An Emacs has it, of that process if that is known.
-    Taken(Option<u32>),
 }
 
 /// The socket of this process. Its file is deleted with this.
@@ -71,12 +65,17 @@ fn identity(file: &Path) -> io::Result<(u64, u64)> {
 
 /// Listens to a socket for the Emacs of a process, unless another one has it. The system ends the lock of a process
 /// that ends.
-pub(super) fn enter(file: &Path, emacs: Option<u32>) -> Result<Entered, String> {
-    prepare(file)?;
-    take(file, emacs).map_err(|error| format!("The socket {} cannot be opened: {error}", file.display()))
+///
+/// # Errors
+/// Who has it, or why it cannot be opened.
+pub(super) fn enter(file: &Path, emacs: Option<u32>) -> Result<(UnixListener, Held), State> {
+    prepare(file).map_err(State::Failed)?;
+    let failed = |error| State::Failed(format!("The socket {} cannot be opened: {error}", file.display()));
+    take(file, emacs).map_err(failed)?.map_err(State::Client)
 }
 
-fn take(file: &Path, emacs: Option<u32>) -> io::Result<Entered> {
+/// The process of the Emacs that has the socket is an error of its own, as far as it is known.
+fn take(file: &Path, emacs: Option<u32>) -> io::Result<Result<(UnixListener, Held), Option<u32>>> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
     let mut lock = options.open(beside(file, "lock"))?;
@@ -85,7 +84,7 @@ fn take(file: &Path, emacs: Option<u32>) -> io::Result<Entered> {
         Err(TryLockError::WouldBlock) => {
             let mut process = String::new();
             lock.take(20).read_to_string(&mut process)?;
-            return Ok(Entered::Taken(process.parse().ok()));
+            return Ok(Err(process.parse().ok()));
         }
         Err(TryLockError::Error(error)) => return Err(error),
     }
@@ -98,7 +97,7 @@ fn take(file: &Path, emacs: Option<u32>) -> io::Result<Entered> {
     fs::set_permissions(&aside, Permissions::from_mode(0o700))?;
     fs::rename(&aside, file)?;
     let made = identity(file)?;
-    Ok(Entered::Open(listener, Held { file: file.to_owned(), made, _lock: lock }))
+    Ok(Ok((listener, Held { file: file.to_owned(), made, _lock: lock })))
 }
 
 /// Makes the folder of a socket, and checks that only this user can use both.
