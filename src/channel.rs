@@ -11,11 +11,10 @@ use std::net::TcpStream as UnixStream;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use serde::Serialize;
-
 use crate::wire::bounds::{LINE, SMALL_FILE};
 use crate::wire::lines::{Framer, Line};
 use crate::wire::program::Command;
+use crate::wire::socket::line;
 
 /// The connection to a program.
 #[derive(Debug)]
@@ -59,7 +58,8 @@ impl Channel {
         if self.is_ended {
             return false;
         }
-        write(&mut self.output, command);
+        // A file whose name is no text cannot be named.
+        self.output.extend(line(command).unwrap_or_default());
         self.flush();
         if self.output.len() > LINE {
             (self.stream, self.is_ended, self.output) = (None, true, Vec::new());
@@ -119,15 +119,6 @@ impl Channel {
     /// Tells the program how much was read, so that it rings for the rest.
     pub fn acknowledge(&mut self, has_more: bool) -> bool {
         self.send(&Command::Ack { bytes: self.read, more: has_more })
-    }
-}
-
-fn write(output: &mut Vec<u8>, command: &impl Serialize) {
-    let length = output.len();
-    // A file whose name is no text cannot be named.
-    match serde_json::to_writer(&mut *output, command) {
-        Ok(()) => output.push(b'\n'),
-        Err(_) => output.truncate(length),
     }
 }
 

@@ -133,16 +133,12 @@ pub struct Effect {
     /// The files that it changed.
     pub files: Vec<ChangedFile>,
     /// Whether it changed more files, of which nothing else is known.
-    #[serde(default)]
     pub more_files: bool,
     /// Whether others wrote files while it ran.
-    #[serde(default)]
     pub others_wrote: bool,
     /// What it did in Git.
-    #[serde(default)]
     pub git: Vec<GitOperation>,
     /// Who refused it.
-    #[serde(default)]
     pub refusal: Option<Refusal>,
 }
 
@@ -178,12 +174,7 @@ pub enum EventKind {
     Message(String),
     /// The tokens of a response, by its name, and how full the context was then. A later event of the same
     /// response replaces them.
-    Usage {
-        response: String,
-        usage: Usage,
-        #[serde(default)]
-        context: Option<Context>,
-    },
+    Usage { response: String, usage: Usage, context: Option<Context> },
     /// What became of the goal that the user gave the session.
     Goal(Goal),
     /// What the session cost so far.
@@ -208,11 +199,7 @@ pub enum EventKind {
     /// A turn began or continues.
     TurnBegun,
     /// A turn ended, perhaps with an error. It is told again if less is left of it in the background.
-    TurnEnded {
-        error: Option<String>,
-        #[serde(default)]
-        background: Background,
-    },
+    TurnEnded { error: Option<String>, background: Background },
     /// The user stopped the agent.
     Interrupted,
     /// The turn ended since a permission was denied.

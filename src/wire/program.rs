@@ -171,7 +171,6 @@ pub struct Piece {
     /// The number of bytes skipped, because a line or a file was too long.
     pub skipped: u64,
     /// The size of the session's file while what it has is read for the first time, else 0.
-    #[serde(default)]
     pub size: u64,
     /// The bare key of the session's thread, once the file has named it.
     pub thread: Option<String>,
@@ -319,7 +318,6 @@ pub struct Process {
     /// What it waits for.
     pub waiting_for: Option<String>,
     /// What its job in the background needs, such as `approve Bash: npm test`.
-    #[serde(default)]
     pub needs: Option<String>,
     /// The working directory.
     pub folder: Option<String>,

@@ -26,6 +26,7 @@ use todo_write::wire::bounds::{ENTRIES, LINE, SMALL_FILE, WAIT};
 use todo_write::wire::program::{
     self as pipe, Command, Connection, ConnectionState, Machine, Message, Report, SessionId, Settings,
 };
+use todo_write::wire::socket;
 
 /// The number of bytes kept of standard error.
 const ERRORS: usize = 4 * 1024;
@@ -125,8 +126,7 @@ impl Link {
     /// Sends a command. A machine that takes no more of them is given up.
     pub(super) fn tell(&self, command: &Command) {
         // A file whose name is no text was not named by this machine.
-        let Ok(mut text) = serde_json::to_vec(command) else { return };
-        text.push(b'\n');
+        let Ok(text) = socket::line(command) else { return };
         let mut state = lock(&self.state);
         match command {
             Command::Answer(id, answer) => state.kept.answered(*id, answer.call),

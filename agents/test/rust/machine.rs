@@ -526,7 +526,7 @@ fn a_machine_reaches_no_session_or_file_that_is_not_its_own() {
     let followed = here.follow(&other, &file);
     here.ready(followed);
     let piece = |key: &str| {
-        json!({"events": [], "is_last": true, "is_restart": false, "bytes": 1, "skipped": 0,
+        json!({"events": [], "is_last": true, "is_restart": false, "bytes": 1, "skipped": 0, "size": 0,
         "thread": key, "project": "../../etc", "warning": null, "grew": null, "since": null})
     };
     let hub = |message: Value| json!({"hub": message});
@@ -697,7 +697,7 @@ fn a_list_that_no_call_could_have_sent_is_dropped() {
     let report = |id: u64, n: usize, task: &str| {
         let (old, new) = ("\"session\":\"s\"", format!("\"session\":\"s{n}\""));
         let events: Value = serde_json::from_str(&good.replace("Dig", task).replace(old, &new)).unwrap();
-        let piece = json!({"events": events, "is_last": true, "is_restart": false, "bytes": 1, "skipped": 0,
+        let piece = json!({"events": events, "is_last": true, "is_restart": false, "bytes": 1, "skipped": 0, "size": 0,
             "thread": format!("claude:s{n}"), "project": null, "warning": null, "grew": null, "since": null});
         let report = json!({"hub": {"events": [id, piece]}});
         assert!(serde_json::from_value::<Report>(report.clone()).is_ok());
