@@ -289,11 +289,8 @@ impl Kept {
                 if may_wait {
                     program.calls.insert(call.call);
                 }
-                let has_own = !matches!(call.role, Some(Role::Permission | Role::Note));
-                if call.session.is_some() || has_own {
-                    let thread = program.thread(call.session.as_deref(), call.subagent.as_deref());
-                    self.count_plan(thread)?;
-                }
+                let thread = program.thread(call.session.as_deref(), call.subagent.as_deref());
+                self.count_plan(thread)?;
             }
             protocol::Message::Activity(told) => {
                 let thread = program.thread(Some(&told.session), told.subagent.as_deref());

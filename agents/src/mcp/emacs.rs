@@ -5,10 +5,8 @@
 
 use std::fs::{read_link, symlink_metadata};
 use std::io::{self, ErrorKind, Write};
-use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::time::{Duration, Instant, SystemTime};
 
 use todo_write::events::millis_of;
@@ -18,7 +16,6 @@ use todo_write::wire::socket::{
 };
 use todo_write_mcp::hub::door::{connect, is_private_folder, is_private_socket, usual};
 use todo_write_mcp::lines::{Line, Lines};
-use todo_write_mcp::threads;
 
 /// Time limit of what happens between calls: a message, or an attempt to reconnect.
 const LIMIT_BETWEEN: Duration = Duration::from_secs(5);
@@ -123,7 +120,7 @@ impl Emacs {
 
     /// Connects unless there is a connection; returns whether it is new.
     fn connect(&mut self, end: Instant) -> Result<bool, Failure> {
-        if self.connection.as_ref().is_some_and(Connection::is_open) {
+        if self.connection.as_mut().is_some_and(Connection::is_open) {
             return Ok(false);
         }
         self.connection = None;
@@ -179,7 +176,7 @@ impl Emacs {
     /// Sends LINE, the last call, and reads its answer. A connection that fails is given up, but not one whose
     /// answer may still come.
     fn call(&mut self, line: &[u8], end: Instant) -> Result<Answer, Failure> {
-        let connection = self.connection.take().ok_or(Failure::Absent)?;
+        let mut connection = self.connection.take().ok_or(Failure::Absent)?;
         connection.send(line, end)?;
         let answered = connection.answer(self.calls, end);
         if matches!(answered, Ok(_) | Err(Failure::Silent)) {
@@ -189,17 +186,10 @@ impl Emacs {
     }
 }
 
-/// This thread writes, and another one reads.
+/// A connection, and what Emacs says by it.
 struct Connection {
     stream: UnixStream,
-    replies: Receiver<Reply>,
-}
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        // That thread ends, too.
-        let _ = self.stream.shutdown(Shutdown::Both);
-    }
+    lines: Lines<UnixStream>,
 }
 
 impl Connection {
@@ -209,7 +199,7 @@ impl Connection {
         let mut failures = Vec::new();
         let open = |door: &PathBuf| Connection::open(door).map_err(|failure| failures.push(failure)).ok();
         let mut opened = doors.iter().filter_map(open).collect::<Vec<_>>().into_iter();
-        while let Some(connection) = opened.next() {
+        while let Some(mut connection) = opened.next() {
             let end = if opened.len() == 0 { end } else { end.min(Instant::now() + patience) };
             match connection.greet(hello, end) {
                 Ok(()) => return Ok(connection),
@@ -227,27 +217,17 @@ impl Connection {
     }
 
     fn new(stream: UnixStream) -> io::Result<Self> {
-        let mut lines = Lines::new(stream.try_clone()?, CALL);
-        let (sender, replies) = channel();
-        let read = move || {
-            while let Ok(Some(Line::Whole(line))) = lines.next_line() {
-                let Ok(reply) = serde_json::from_slice(line) else { return };
-                if sender.send(reply).is_err() {
-                    return;
-                }
-            }
-        };
-        threads::start("replies", read)?;
-        Ok(Connection { stream, replies })
+        let lines = Lines::new(stream.try_clone()?, CALL);
+        Ok(Connection { stream, lines })
     }
 
-    fn greet(&self, hello: &Hello, end: Instant) -> Result<(), Failure> {
+    fn greet(&mut self, hello: &Hello, end: Instant) -> Result<(), Failure> {
         self.tell(&Message::Hello(Box::new(hello.clone())), end)?;
         if matches!(self.receive(end)?, Reply::Welcome(_)) { Ok(()) } else { Err(Failure::Absent) }
     }
 
     /// Reads the answer to the call NUMBER.
-    fn answer(&self, number: u64, end: Instant) -> Result<Answer, Failure> {
+    fn answer(&mut self, number: u64, end: Instant) -> Result<Answer, Failure> {
         loop {
             // That to an earlier call may have come too late.
             match self.receive(end)? {
@@ -258,13 +238,13 @@ impl Connection {
     }
 
     /// Whether Emacs has not closed it, as far as is known. Answers that came too late are dropped.
-    fn is_open(&self) -> bool {
-        loop {
-            match self.replies.try_recv() {
-                Ok(_) => {}
-                Err(end) => return end == TryRecvError::Empty,
-            }
-        }
+    fn is_open(&mut self) -> bool {
+        let rest = self.stream.set_nonblocking(true).and_then(|()| {
+            while self.lines.next_line()?.is_some() {}
+            Ok(())
+        });
+        let is_waiting = rest.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+        is_waiting && self.stream.set_nonblocking(false).is_ok()
     }
 
     fn tell(&self, message: &Message, end: Instant) -> Result<(), Failure> {
@@ -284,12 +264,12 @@ impl Connection {
         Ok(())
     }
 
-    fn receive(&self, end: Instant) -> Result<Reply, Failure> {
-        match self.replies.recv_timeout(left(end)?) {
-            Ok(Reply::Refused { text }) => Err(Failure::Refused(text)),
-            Ok(reply) => Ok(reply),
-            Err(RecvTimeoutError::Timeout) => Err(Failure::Silent),
-            Err(RecvTimeoutError::Disconnected) => Err(Failure::Absent),
+    fn receive(&mut self, end: Instant) -> Result<Reply, Failure> {
+        self.stream.set_read_timeout(Some(left(end)?))?;
+        let Some(Line::Whole(line)) = self.lines.next_line()? else { return Err(Failure::Absent) };
+        match serde_json::from_slice(line).map_err(io::Error::from)? {
+            Reply::Refused { text } => Err(Failure::Refused(text)),
+            reply => Ok(reply),
         }
     }
 }
@@ -431,7 +411,7 @@ mod tests {
     #[test]
     fn a_line_that_a_time_limit_interrupts_is_read_on() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let connection = Connection::new(ours).unwrap();
+        let mut connection = Connection::new(ours).unwrap();
         theirs.write_all(br#"{"type":"answer","call":1,"#).unwrap();
         let soon = Instant::now() + Duration::from_millis(20);
         assert_eq!(connection.receive(soon).err(), Some(Failure::Silent));
