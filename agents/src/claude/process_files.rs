@@ -23,7 +23,7 @@ const MOST_PROCESS_FILES: usize = 100_000;
 /// The process files of a folder `sessions`.
 #[derive(Debug)]
 pub struct Processes {
-    folder: PathBuf,
+    pub(crate) folder: PathBuf,
     files: HashMap<u32, ProcessFile>,
     live: Vec<Process>,
 }

@@ -1,10 +1,10 @@
 //! What the sessions and searches of a root have in common.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::home::{Home, escape};
+use super::processes::ProcessFiles;
 use super::project::Projects;
 use super::pulse::Pulse;
 use super::queue::Queue;
@@ -24,10 +24,8 @@ pub(super) struct Around {
     pub(super) settings: Arc<Settings>,
     /// The home, if the root is one.
     pub(super) home: Option<Home>,
-    /// The live processes of the home, as they were told last.
-    pub(super) live: Vec<Process>,
-    /// The sessions of processes in containers that share the home.
-    pub(super) elsewhere: HashSet<String>,
+    /// The process files of the home, if it has any.
+    pub(super) processes: Option<ProcessFiles>,
     pub(super) watches: Watches,
     pub(super) pulse: Arc<Pulse>,
 }
@@ -45,8 +43,8 @@ impl Around {
         changes: Arc<Changes>,
         pulse: Arc<Pulse>,
     ) -> Around {
-        let (home, live, elsewhere, watches) = (None, Vec::new(), HashSet::new(), Watches::new(changes));
-        Around { root, common, settings, home, live, elsewhere, watches, pulse }
+        let (home, processes, watches) = (None, None, Watches::new(changes));
+        Around { root, common, settings, home, processes, watches, pulse }
     }
 
     /// The same without what is known of files.
@@ -72,6 +70,11 @@ impl Around {
     /// As [`Projects::of`].
     pub(super) fn project_of(&self, folder: &Path) -> Option<PathBuf> {
         self.aside(|| self.common.projects.of(folder))
+    }
+
+    /// The live processes of the home, as they were told last.
+    pub(super) fn live(&self) -> &[Process] {
+        self.processes.as_ref().map_or(&[], ProcessFiles::live)
     }
 
     /// The transcript of a live process of the home. It may not be written yet.

@@ -14,7 +14,6 @@ pub(super) type Fact = (Vec<Process>, Vec<(String, u32)>);
 /// The process files of a home of Claude Code.
 #[derive(Debug)]
 pub(super) struct ProcessFiles {
-    folder: PathBuf,
     processes: Processes,
     /// Whether the files are to be read, and when they were last.
     pub(super) is_due: bool,
@@ -26,9 +25,8 @@ pub(super) struct ProcessFiles {
 
 impl ProcessFiles {
     pub(super) fn new(home: &Path) -> ProcessFiles {
-        let folder = home.join("sessions");
-        let processes = Processes::new(folder.clone());
-        ProcessFiles { folder, processes, is_due: true, read: None, told: None, next: None }
+        let processes = Processes::new(home.join("sessions"));
+        ProcessFiles { processes, is_due: true, read: None, told: None, next: None }
     }
 
     /// Reads the files, of which the killed processes of `sessions` concern us; returns the sessions of which
@@ -54,13 +52,20 @@ impl ProcessFiles {
         Some(next)
     }
 
-    pub(super) fn elsewhere(&self) -> HashSet<String> {
-        self.processes.elsewhere()
+    /// The live processes, as they were told last.
+    pub(super) fn live(&self) -> &[Process] {
+        self.told.as_ref().map_or(&[], |(live, _)| live)
+    }
+
+    /// Whether a process in a container has a session, so that it is unknown whether it lives.
+    pub(super) fn is_elsewhere(&self, session: &str) -> bool {
+        self.processes.elsewhere().contains(session)
     }
 
     /// The folder in which they change, or appear.
     pub(super) fn watched(&self) -> PathBuf {
-        let above = self.folder.parent().unwrap_or(&self.folder);
-        if self.folder.is_dir() { &self.folder } else { above }.to_owned()
+        let folder = &self.processes.folder;
+        let above = folder.parent().unwrap_or(folder);
+        if folder.is_dir() { folder } else { above }.to_owned()
     }
 }

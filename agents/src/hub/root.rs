@@ -3,7 +3,7 @@
 //! It alone reads the files there and owns all that is known of them. Each round begins with the process files and
 //! ends with the search; between them are the sessions, a part of one file at a time and the newest change first.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -58,7 +58,6 @@ pub(super) fn run(around: Around, home: Option<Home>, orders: &Receiver<Order>) 
 struct Root {
     around: Around,
     sessions: BTreeMap<SessionId, Session>,
-    processes: Option<ProcessFiles>,
     search: Option<Search>,
     /// When the round began, and when all files were looked at.
     begun: Instant,
@@ -68,7 +67,7 @@ struct Root {
 impl Root {
     fn new(around: Around, home: Option<Home>, sessions: BTreeMap<SessionId, Session>) -> Root {
         let now = Instant::now();
-        let mut root = Root { around, sessions, processes: None, search: None, begun: now, looked: now };
+        let mut root = Root { around, sessions, search: None, begun: now, looked: now };
         root.set_home(home);
         root
     }
@@ -98,7 +97,7 @@ impl Root {
     }
 
     fn has_work(&self) -> bool {
-        self.processes.as_ref().is_some_and(|processes| processes.is_due)
+        self.around.processes.as_ref().is_some_and(|processes| processes.is_due)
             || self.sessions.values().any(|session| session.is_due)
             || self.search.as_ref().is_some_and(|search| search.is_due)
     }
@@ -136,10 +135,8 @@ impl Root {
 
     fn set_home(&mut self, home: Option<Home>) {
         if home.as_ref().is_some_and(|home| home.agent == Agent::Claude) {
-            self.processes.get_or_insert_with(|| ProcessFiles::new(&self.around.root)).is_due = true;
-        } else if self.processes.take().is_some() {
-            self.around.live = Vec::new();
-            self.around.elsewhere = HashSet::new();
+            self.around.processes.get_or_insert_with(|| ProcessFiles::new(&self.around.root)).is_due = true;
+        } else if self.around.processes.take().is_some() {
             self.around.common.queue.push(no_processes(self.around.root.clone(), None));
             self.say_ready();
         }
@@ -158,12 +155,13 @@ impl Root {
     fn keep_watches(&mut self) {
         let sessions = self.sessions.values().flat_map(Session::folders);
         let searched = self.search.iter().flat_map(|search| search.watched.iter().cloned());
-        let wanted = sessions.chain(searched).chain(self.processes.as_ref().map(ProcessFiles::watched));
+        let wanted =
+            sessions.chain(searched).chain(self.around.processes.as_ref().map(ProcessFiles::watched));
         self.around.watches.keep(&wanted.collect());
     }
 
     fn mark_processes(&mut self) {
-        self.processes.iter_mut().for_each(|processes| processes.is_due = true);
+        self.around.processes.iter_mut().for_each(|processes| processes.is_due = true);
     }
 
     fn forget(&mut self, id: SessionId) {
@@ -231,12 +229,11 @@ impl Root {
         let is_now = |processes: &&mut ProcessFiles| {
             processes.is_due && !(is_busy && processes.read.is_some_and(|read| read.elapsed() < PACE))
         };
-        if let Some(processes) = self.processes.as_mut().filter(is_now) {
+        if let Some(processes) = self.around.processes.as_mut().filter(is_now) {
             #[cfg(test)]
             assert!(std::fs::remove_file(self.around.root.join("fails")).is_err(), "a root that fails");
             let ids = self.sessions.values().flat_map(Session::ids).map(str::to_owned).collect();
             let changed = processes.read(&ids, &mut self.around.watches);
-            self.around.elsewhere = processes.elsewhere();
             for session in self.sessions.values_mut() {
                 if session.ids().any(|session| changed.contains(session)) {
                     (session.is_due, session.is_owed) = (true, true);
@@ -249,11 +246,10 @@ impl Root {
     /// Tells what processes say, and who is ready.
     fn tell(&mut self) {
         let is_owed = self.sessions.values().any(|session| session.is_owed);
-        if is_owed || self.processes.as_ref().is_some_and(|processes| processes.is_due) {
+        if is_owed || self.around.processes.as_ref().is_some_and(|processes| processes.is_due) {
             return;
         }
-        if let Some((live, killed)) = self.processes.as_mut().and_then(ProcessFiles::take) {
-            self.around.live.clone_from(&live);
+        if let Some((live, killed)) = self.around.processes.as_mut().and_then(ProcessFiles::take) {
             let home = self.around.root.clone();
             self.around.send(Message::Processes { home, machine: None, live, killed });
             self.search.iter_mut().for_each(|search| search.is_due = true);

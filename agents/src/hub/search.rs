@@ -87,14 +87,14 @@ impl Search {
             }
         }
         let live: HashSet<PathBuf> =
-            around.live.iter().filter_map(|process| around.transcript(process)).collect();
+            around.live().iter().filter_map(|process| around.transcript(process)).collect();
         let parents = live.iter().filter_map(|path| path.parent());
         watched.extend(parents.filter(|path| path.is_dir()).map(Path::to_owned));
         watched.iter().for_each(|folder| around.watches.add(folder));
         self.watched = watched;
         let since = SystemTime::now().checked_sub(around.settings.quiet.unwrap_or(LIVE));
         let sessions: HashSet<&str> =
-            around.live.iter().filter_map(|process| process.session.as_deref()).collect();
+            around.live().iter().filter_map(|process| process.session.as_deref()).collect();
         let lives = |modified: SystemTime, path: &Path| {
             let session = path.file_stem().and_then(|stem| stem.to_str());
             since.is_none_or(|since| modified >= since) || session.is_some_and(|id| sessions.contains(id))

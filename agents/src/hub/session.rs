@@ -178,7 +178,7 @@ impl Session {
 
     /// Says to which file a session moved that is gone from its own.
     fn go_along(&mut self, around: &Around) {
-        let files = around.live.iter().filter_map(|process| around.transcript(process));
+        let files = around.live().iter().filter_map(|process| around.transcript(process));
         let is_it = |file: &PathBuf| {
             *file != self.path && file.file_name() == self.path.file_name() && file.is_file()
         };
@@ -243,7 +243,7 @@ impl Session {
         let folder = self.path.ancestors().nth(3).map(|home| home.join("sessions"));
         folder.is_some_and(|folder| folder.is_dir())
             && describe(&self.path).is_some_and(|head| head.has_processes)
-            && !self.ids().any(|id| around.elsewhere.contains(id))
+            && !around.processes.as_ref().is_some_and(|files| self.ids().any(|id| files.is_elsewhere(id)))
     }
 }
 
