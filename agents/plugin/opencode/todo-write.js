@@ -25,7 +25,7 @@ const INPUTS = 64;
 const TODOS = 1000;
 const UNTOLD = 16;
 // Milliseconds: between attempts to connect, and until Emacs must say something.
-const PAUSES = [250, 1000, 5000];
+const PAUSE = 1000;
 const PATIENCE = 5000;
 
 // The socket
@@ -42,9 +42,8 @@ function isPrivate(path, kind) {
 function places() {
   if (SOCKET) return [SOCKET];
   if (process.env.TODO_WRITE_SANDBOX) return [`${process.env.TODO_WRITE_SANDBOX}/socket`];
-  const run = `/run/user/${process.geteuid()}`;
-  const own = `/tmp/todo-write-${process.geteuid()}/socket`;
-  return isPrivate(run, "isDirectory") ? [`${run}/todo-write/socket`, own] : [own];
+  const user = process.geteuid();
+  return [`/run/user/${user}/todo-write/socket`, `/tmp/todo-write-${user}/socket`];
 }
 
 // The sockets that only this user can have made.
@@ -71,7 +70,6 @@ class Link {
   #socket;
   #isOpen = false;
   #isClosed = false;
-  #failures = 0;
   #timer;
   #calls = new Map();
   #number = 0;
@@ -123,16 +121,14 @@ class Link {
 
   #again() {
     if (this.#isClosed) return;
-    const pause = PAUSES[Math.min(this.#failures++, PAUSES.length - 1)];
     clearTimeout(this.#timer);
-    this.#timer = later(pause, () => this.#connect(doors()));
+    this.#timer = later(PAUSE, () => this.#connect(doors()));
   }
 
   #take(line) {
     const message = JSON.parse(line);
     if (message?.type === "welcome" && message.protocol === PROTOCOL) {
       this.#isOpen = true;
-      this.#failures = 0;
       this.#on.open();
     } else if (message?.type === "answer") {
       const done = this.#calls.get(message.call);
@@ -140,9 +136,6 @@ class Link {
       done?.(message);
     } else if (message?.type === "tell" && typeof message.session === "string") {
       this.#on.tell(message.session);
-    } else if (message?.type === "refused") {
-      // It would refuse again.
-      this.#failures = PAUSES.length;
     }
   }
 

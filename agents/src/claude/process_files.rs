@@ -25,7 +25,6 @@ const MOST_PROCESS_FILES: usize = 100_000;
 pub struct Processes {
     pub(crate) folder: PathBuf,
     files: HashMap<u32, ProcessFile>,
-    live: Vec<Process>,
 }
 
 /// A file as it was last read.
@@ -51,11 +50,11 @@ struct Said {
 impl Processes {
     /// Those of `folder`, which are not read yet.
     pub fn new(folder: PathBuf) -> Processes {
-        Processes { folder, files: HashMap::new(), live: Vec::new() }
+        Processes { folder, files: HashMap::new() }
     }
 
-    /// Reads the files that changed.
-    pub fn read(&mut self) {
+    /// Reads the files that changed; returns the live processes, by id.
+    pub fn read(&mut self) -> Vec<Process> {
         self.list();
         for (pid, file) in &mut self.files {
             file.read(*pid, &self.folder);
@@ -70,7 +69,7 @@ impl Processes {
             let has_successor = session.is_some_and(|session| sessions.contains(session));
             file.is_resumed = !file.is_alive && (file.is_resumed || has_successor);
         }
-        self.live = live;
+        live
     }
 
     /// Lists the files.
@@ -96,12 +95,9 @@ impl Processes {
     pub fn left_behind(&self, sessions: &HashSet<String>) -> Vec<(String, u32)> {
         let is_wanted =
             |process: &&Process| process.session.as_ref().is_some_and(|session| sessions.contains(session));
-        let is_dead = |process: &&Process| {
-            pid::state(process.pid, process.start.as_deref()) == ProcessState::Dead && process.file.exists()
-        };
         let dead = self.files.values().filter(|file| !file.is_alive && !file.is_resumed);
         let dead = dead.filter_map(|file| file.said.process.as_ref());
-        let left = dead.filter(is_wanted).filter(is_dead);
+        let left = dead.filter(is_wanted).filter(|process| process.file.exists());
         let mut left: Vec<(String, u32)> =
             left.filter_map(|process| Some((process.session.clone()?, process.pid))).collect();
         left.sort();
@@ -111,11 +107,6 @@ impl Processes {
     /// The sessions of processes in containers. Whether these live is unknown.
     pub fn elsewhere(&self) -> HashSet<String> {
         self.files.values().filter_map(|file| file.said.elsewhere.clone()).collect()
-    }
-
-    /// The live processes as they were last read, by id.
-    pub fn live(&self) -> &[Process] {
-        &self.live
     }
 }
 

@@ -34,8 +34,7 @@ impl ProcessFiles {
     pub(super) fn read(&mut self, sessions: &HashSet<String>, watches: &mut Watches) -> HashSet<String> {
         watches.add(&self.watched());
         (self.is_due, self.read) = (false, Some(Instant::now()));
-        self.processes.read();
-        let fact = (self.processes.live().to_vec(), self.processes.left_behind(sessions));
+        let fact = (self.processes.read(), self.processes.left_behind(sessions));
         let before = self.next.as_ref().or(self.told.as_ref());
         let before: &[Process] = before.map_or(&[], |(before, _)| before);
         let new = fact.0.iter().filter(|process| !before.contains(process));

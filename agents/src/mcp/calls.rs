@@ -1,6 +1,5 @@
 //! The thread that has the connection to Emacs: it passes calls on, and tells what the agent does.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -64,8 +63,8 @@ pub struct Calls {
     emacs: Emacs,
     /// The URI of the client's first root, or that it has none.
     roots: Receiver<Option<String>>,
-    /// The folder of Claude Code and its process, if that started this program.
-    claude: Option<(PathBuf, Agent)>,
+    /// The process of Claude Code, if that started this program.
+    claude: Option<Agent>,
     last_activity: Option<SessionActivity>,
     /// The subagents that called and have not returned, with their sessions.
     subagents: Vec<(String, Subagent)>,
@@ -95,7 +94,7 @@ impl Calls {
 
     /// Notifies Emacs that the sessions of this process have ended.
     fn end(mut self) {
-        let is_killed = self.claude.as_ref().is_some_and(|(_, agent)| {
+        let is_killed = self.claude.as_ref().is_some_and(|agent| {
             // A killed process closes its files just before it is dead.
             (0..10).any(|_| {
                 sleep(Duration::from_millis(10));
@@ -170,8 +169,7 @@ impl Calls {
 
     /// The subagent of Claude Code that makes CALL; none for the main agent.
     fn subagent(&mut self, session: &str, call: &ToolCall) -> Option<Subagent> {
-        let (folder, _) = self.claude.as_ref()?;
-        let subagent = subagent(folder, session, &given(call, CALL_ID)?, call.arrival)?;
+        let subagent = subagent(&claude_folder(), session, &given(call, CALL_ID)?, call.arrival)?;
         let known = (session.to_owned(), subagent.clone());
         if !self.subagents.contains(&known) {
             self.subagents.push(known);
@@ -182,11 +180,9 @@ impl Calls {
     /// What the session of the process above this one does.
     fn activity(&mut self) -> Option<SessionActivity> {
         if self.claude.is_none() {
-            let folder = claude_folder();
-            let agent = Agent::find(&folder)?;
-            self.claude = Some((folder, agent));
+            self.claude = Agent::find(&claude_folder());
         }
-        self.claude.as_ref()?.1.state()
+        self.claude.as_ref()?.state()
     }
 
     /// Tells Emacs what the agent and its subagents do, if that changed since the last time.

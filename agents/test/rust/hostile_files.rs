@@ -20,6 +20,7 @@ use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
 use todo_write::recorder::Recorder;
+use todo_write::wire::program::Process;
 use todo_write_mcp::claude::process_files::Processes;
 use todo_write_mcp::describe::describe;
 use todo_write_mcp::follower::Follower;
@@ -245,14 +246,14 @@ fn without_files() {
 }
 
 /// A folder of process files.
-struct Sessions(Folder, Processes);
+struct Sessions(Folder, Processes, Vec<Process>);
 
 impl Sessions {
     fn new() -> Sessions {
         let folder = Folder::new();
         fs::create_dir_all(folder.path()).unwrap();
         let processes = Processes::new(folder.path().to_owned());
-        Sessions(folder, processes)
+        Sessions(folder, processes, Vec::new())
     }
 
     fn write(&self, pid: u32, text: &str) -> PathBuf {
@@ -267,9 +268,9 @@ impl Sessions {
 
     /// The sessions and states of the live processes; `None` if they are as before.
     fn read(&mut self) -> Option<Vec<(String, String)>> {
-        let before = self.1.live().to_vec();
-        self.1.read();
-        let live = Some(self.1.live().to_vec()).filter(|live| *live != before)?;
+        let live = self.1.read();
+        let before = std::mem::replace(&mut self.2, live.clone());
+        let live = Some(live).filter(|live| *live != before)?;
         let texts = |text: Option<String>| text.unwrap_or_default();
         Some(live.into_iter().map(|process| (texts(process.session), texts(process.status))).collect())
     }

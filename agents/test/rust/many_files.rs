@@ -35,10 +35,7 @@ fn a_new_process_is_found_among_thousands_of_dead_ones() {
     fs::write(folder.path().join(format!("{}.json", id())), r#"{"sessionId": "a"}"#).unwrap();
     age(folder.path(), 60);
     let mut processes = Processes::new(folder.path().to_owned());
-    let mut read = || {
-        processes.read();
-        processes.live().len()
-    };
+    let mut read = || processes.read().len();
     assert_eq!(read(), 1);
     assert_eq!(read(), 1);
     let mut child = living();
@@ -57,10 +54,7 @@ fn a_number_of_a_dead_process_may_be_that_of_a_new_one() {
     fs::write(&own, dead("before")).unwrap();
     age(folder.path(), 60);
     let mut processes = Processes::new(folder.path().to_owned());
-    let mut read = || {
-        processes.read();
-        processes.live().len()
-    };
+    let mut read = || processes.read().len();
     assert_eq!(read(), 0);
     // It overwrites the file, which changes no folder.
     fs::write(own, r#"{"sessionId": "after"}"#).unwrap();
