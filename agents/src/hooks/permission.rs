@@ -22,7 +22,7 @@ use todo_write_mcp::threads;
 
 use crate::hooks as hook;
 use crate::mcp::emacs::Emacs;
-use crate::mcp::session::{Agent, CLAUDE, claude_folder};
+use crate::mcp::session::{Agent, CLAUDE};
 
 const REACH: Duration = Duration::from_secs(2);
 /// How long the user may take. Claude Code kills hooks after the time in its settings, 570 s.
@@ -50,8 +50,10 @@ fn answer(door: Option<PathBuf>, input: &Value, began: SystemTime) -> Option<Val
     }
     let session = input["session_id"].as_str();
     let mut emacs = Emacs::new(door, Role::Permission);
-    let agent = Agent::find(&claude_folder());
-    if !has_dialog(input, agent.as_ref()) {
+    let agent = Agent::find();
+    let entrypoints =
+        [agent.as_ref().and_then(Agent::entrypoint), std::env::var("CLAUDE_CODE_ENTRYPOINT").ok()];
+    if !shows_dialogs(&input["permission_mode"], &entrypoints.into_iter().flatten().collect::<Vec<_>>()) {
         return None;
     }
     emacs.hello.client = Some(CLAUDE.to_owned());
@@ -77,14 +79,7 @@ fn answer(door: Option<PathBuf>, input: &Value, began: SystemTime) -> Option<Val
     Some(json!({"hookEventName": "PermissionRequest", "decision": decision}))
 }
 
-/// Returns whether the terminal shows dialogs, so that the agent does not wait for this program alone.
-fn has_dialog(input: &Value, agent: Option<&Agent>) -> bool {
-    let entrypoints = [agent.and_then(Agent::entrypoint), std::env::var("CLAUDE_CODE_ENTRYPOINT").ok()];
-    let entrypoints: Vec<String> = entrypoints.into_iter().flatten().collect();
-    shows_dialogs(&input["permission_mode"], &entrypoints)
-}
-
-/// Returns whether an agent in MODE shows dialogs. ENTRYPOINTS are those in its process file and in the environment. Print
+/// Returns whether an agent in MODE shows dialogs, so that it does not wait for this program alone. ENTRYPOINTS are those in its process file and in the environment. Print
 /// mode, and programs that use the SDK, show none; a session in the background does, also while it is not attached.
 fn shows_dialogs(mode: &Value, entrypoints: &[String]) -> bool {
     mode != "dontAsk" && !entrypoints.iter().any(|name| name.starts_with("sdk"))

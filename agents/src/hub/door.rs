@@ -27,7 +27,6 @@ pub use place::{beside, connection as connect, is_private_folder, is_private_soc
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A socket for programs. Dropping it closes all connections.
-#[derive(Debug)]
 pub struct Door(Arc<Peers>);
 
 impl Door {

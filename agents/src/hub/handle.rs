@@ -45,7 +45,6 @@ pub struct Local {
 }
 
 /// What the owner wants. It is locked for moments only.
-#[derive(Debug)]
 struct Table {
     settings: Arc<Settings>,
     homes: Vec<Home>,
@@ -68,7 +67,6 @@ struct Thread {
 }
 
 /// Reads and watches sessions, and serves agents' programs.
-#[derive(Debug)]
 pub struct Hub {
     local: Local,
     common: Arc<Common>,

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-use notify::event::{EventKind, ModifyKind};
-use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
+use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use crate::threads::lock;
 use todo_write::wire::bounds::ENTRIES;
@@ -36,11 +35,7 @@ impl Changes {
 
     fn note(&self, event: notify::Result<Event>) {
         let Ok(event) = event else { return };
-        let is_name = matches!(
-            event.kind,
-            EventKind::Create(_) | EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_))
-        );
-        if !is_name && !matches!(event.kind, EventKind::Modify(_) | EventKind::Any | EventKind::Other) {
+        if matches!(event.kind, EventKind::Access(_)) {
             return;
         }
         let mut paths = lock(&self.paths);

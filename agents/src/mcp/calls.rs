@@ -12,7 +12,7 @@ use todo_write::events::millis_of;
 use todo_write::wire::socket::{Answer, Call, SessionActivity};
 
 use super::emacs::Emacs;
-use super::session::{Agent, CLAUDE, Subagent, claude_folder, subagent};
+use super::session::{Agent, CLAUDE, Subagent, subagent};
 use super::transport::{send, success};
 
 /// Time limit of a call from its arrival, including all waiting.
@@ -169,7 +169,7 @@ impl Calls {
 
     /// The subagent of Claude Code that makes CALL; none for the main agent.
     fn subagent(&mut self, session: &str, call: &ToolCall) -> Option<Subagent> {
-        let subagent = subagent(&claude_folder(), session, &given(call, CALL_ID)?, call.arrival)?;
+        let subagent = subagent(session, &given(call, CALL_ID)?, call.arrival)?;
         let known = (session.to_owned(), subagent.clone());
         if !self.subagents.contains(&known) {
             self.subagents.push(known);
@@ -180,7 +180,7 @@ impl Calls {
     /// What the session of the process above this one does.
     fn activity(&mut self) -> Option<SessionActivity> {
         if self.claude.is_none() {
-            self.claude = Agent::find(&claude_folder());
+            self.claude = Agent::find();
         }
         self.claude.as_ref()?.state()
     }

@@ -28,7 +28,7 @@ const GENERATIONS: usize = 6;
 /// The end of a transcript in which a call is searched: longer than the longest call.
 const TAIL: u64 = 3 << 19;
 
-pub fn claude_folder() -> PathBuf {
+fn claude_folder() -> PathBuf {
     folder("CLAUDE_CONFIG_DIR", ".claude")
 }
 
@@ -40,8 +40,9 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// The nearest process above this one that has a process file in FOLDER.
-    pub fn find(folder: &Path) -> Option<Agent> {
+    /// The nearest process above this one that has a process file.
+    pub fn find() -> Option<Agent> {
+        let folder = claude_folder();
         let mut id = std::os::unix::process::parent_id();
         for _ in 0..GENERATIONS {
             let file = folder.join(format!("sessions/{id}.json"));
@@ -123,11 +124,11 @@ impl Subagent {
 }
 
 /// The subagent of SESSION that makes the tool call CALL; none for the main agent, or if that is unknown.
-pub fn subagent(folder: &Path, session: &str, call: &str, arrival: Instant) -> Option<Subagent> {
+pub fn subagent(session: &str, call: &str, arrival: Instant) -> Option<Subagent> {
     if !is_id(session) || !is_id(call) {
         return None;
     }
-    let projects = read_dir(folder.join("projects")).ok()?.flatten().map(|entry| entry.path());
+    let projects = read_dir(claude_folder().join("projects")).ok()?.flatten().map(|entry| entry.path());
     let transcript =
         projects.map(|project| project.join(session)).find(|path| path.join("subagents").is_dir())?;
     let mut main = Tail::new(transcript.with_extension("jsonl"));

@@ -224,7 +224,7 @@ fn a_folder_or_socket_that_is_not_the_users_alone_is_refused_in_words() {
     let folder = private();
     for other in [0o755, 0o770, 0o701] {
         fs::set_permissions(folder.path(), Permissions::from_mode(other)).unwrap();
-        let refused = open_at(&folder.path().join("socket")).unwrap_err();
+        let refused = open_at(&folder.path().join("socket")).err().unwrap();
         assert!(refused.contains("must be yours alone"), "{refused}");
     }
     fs::set_permissions(folder.path(), Permissions::from_mode(0o700)).unwrap();
@@ -233,10 +233,10 @@ fn a_folder_or_socket_that_is_not_the_users_alone_is_refused_in_words() {
     assert!(open_at(&link.join("socket")).is_err());
     let file = folder.path().join("socket");
     fs::write(&file, "mine").unwrap();
-    assert!(open_at(&file).unwrap_err().contains("not a socket of yours alone"));
+    assert!(open_at(&file).err().unwrap().contains("not a socket of yours alone"));
     assert_eq!(fs::read(&file).unwrap(), b"mine");
     let long = folder.path().join("x".repeat(100));
-    assert!(open_at(&long).unwrap_err().contains("100 bytes or longer"));
+    assert!(open_at(&long).err().unwrap().contains("100 bytes or longer"));
 }
 
 #[test]

@@ -22,16 +22,13 @@ const SOCKET: &str = "app-server-control/app-server-control.sock";
 const LARGEST: usize = 16 << 20;
 
 /// A message of the daemon: a request has an id and a method, a notification a method, and the result of a call an id.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Said {
-    #[serde(default)]
     pub(super) id: Value,
-    #[serde(default)]
     pub(super) method: String,
-    #[serde(default)]
     pub(super) params: Value,
     /// Null for an error.
-    #[serde(default)]
     pub(super) result: Value,
 }
 

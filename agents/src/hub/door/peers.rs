@@ -86,12 +86,6 @@ pub(super) struct Inner {
     is_said_outdated: bool,
 }
 
-impl std::fmt::Debug for Peers {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Peers").field("settings", &self.settings).finish_non_exhaustive()
-    }
-}
-
 impl Peers {
     pub(super) fn new(settings: Settings, finder: Finder, out: Out) -> Peers {
         let inner = Inner {
