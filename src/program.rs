@@ -16,23 +16,14 @@ pub struct Program {
     pub resume: Option<&'static str>,
 }
 
-const fn program(
-    name: &'static str,
-    label: &'static str,
-    client: &'static str,
-    resume: Option<&'static str>,
-) -> Program {
-    Program { name, label, client, resume }
-}
-
 const PROGRAMS: [Program; 7] = [
-    program("claude", "Claude Code", "claude-code", Some("--resume")),
-    program("codex", "Codex", "codex-mcp-client", Some("resume")),
-    program("copilot", "Copilot CLI", "copilot-cli", None),
-    program("cursor", "Cursor", "cursor-vscode", None),
-    program("gemini", "Gemini CLI", "gemini-cli-mcp-client", None),
-    program("goose", "Goose", "goose", None),
-    program("opencode", "opencode", "opencode", None),
+    Program { name: "claude", label: "Claude Code", client: "claude-code", resume: Some("--resume") },
+    Program { name: "codex", label: "Codex", client: "codex-mcp-client", resume: Some("resume") },
+    Program { name: "copilot", label: "Copilot CLI", client: "copilot-cli", resume: None },
+    Program { name: "cursor", label: "Cursor", client: "cursor-vscode", resume: None },
+    Program { name: "gemini", label: "Gemini CLI", client: "gemini-cli-mcp-client", resume: None },
+    Program { name: "goose", label: "Goose", client: "goose", resume: None },
+    Program { name: "opencode", label: "opencode", client: "opencode", resume: None },
 ];
 
 impl Program {

@@ -196,13 +196,9 @@ impl Tasks {
 
     /// Applies the result of a `TaskList`; returns whether it changed the list.
     pub(crate) fn apply_list(&mut self, result: TaskResult<'_>) -> bool {
-        let tasks: Vec<Task> = match &result.fields.tasks {
-            Some(Raw::List(tasks)) => tasks.iter().filter_map(Task::read).collect(),
-            _ => result.text.lines().filter_map(Task::read_line).collect(),
-        };
-        let is_empty = match &result.fields.tasks {
-            Some(Raw::List(tasks)) => tasks.is_empty(),
-            _ => result.text == "No tasks found",
+        let (tasks, is_empty): (Vec<Task>, bool) = match &result.fields.tasks {
+            Some(Raw::List(tasks)) => (tasks.iter().filter_map(Task::read).collect(), tasks.is_empty()),
+            _ => (result.text.lines().filter_map(Task::read_line).collect(), result.text == "No tasks found"),
         };
         (is_empty || !tasks.is_empty()) && self.reset(tasks, result.time)
     }

@@ -4,19 +4,21 @@
 //! `doc/protocol.md` describes. The owner of a [`Door`] gets whole messages and gives whole answers, and waits for
 //! no program. What programs can make the owner keep is bounded: they are read on only while it has room.
 
-mod connection;
 mod peers;
 pub(super) mod place;
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind, Write};
+use std::net::Shutdown;
 use std::ops::Deref;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::lines::{Line, Lines, Outbox};
 use crate::threads;
 use place::enter;
-use todo_write::wire::bounds::WAIT;
+use todo_write::wire::bounds::{CALL, WAIT};
+use todo_write::wire::socket::{self as protocol, Message, Reply};
 
 pub(super) use peers::Asked;
 pub(crate) use peers::{CONNECTIONS, QUESTIONS, QUESTIONS_OF_ONE};
@@ -80,9 +82,80 @@ fn accept(peers: &Arc<Peers>, listener: &UnixListener) {
     for stream in listener.incoming() {
         match stream {
             _ if peers.lock().is_closed() => return,
-            Ok(stream) => drop(connection::begin(peers, stream)),
+            Ok(stream) => drop(begin(peers, stream)),
             Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
             Err(_) => drop(peers.wait(PAUSE)),
+        }
+    }
+}
+
+/// Serves a program that has connected.
+fn begin(peers: &Arc<Peers>, stream: UnixStream) -> io::Result<()> {
+    stream.set_read_timeout(Some(peers.settings.patience))?;
+    stream.set_write_timeout(Some(WAIT))?;
+    let stream = Arc::new(stream);
+    let (outbox, unsent) = Outbox::new();
+    let sent = Arc::clone(&stream);
+    let send = move |reply: &Reply| {
+        if protocol::line(reply).is_ok_and(|line| !outbox.send(line)) {
+            // It does not read. The end of the stream ends both threads.
+            let _ = sent.shutdown(Shutdown::Both);
+        }
+    };
+    let Some(id) = peers.begin(Box::new(send)) else {
+        let text = "Too many programs are connected to this Emacs.".into();
+        return (&*stream).write_all(&protocol::line(&Reply::Refused { text })?);
+    };
+    let ended = Ended { peers: Arc::clone(peers), id };
+    let written = Arc::clone(&stream);
+    threads::start("answers", move || {
+        unsent.write(&*written);
+        let _ = written.shutdown(Shutdown::Both);
+    })?;
+    threads::start("program", move || {
+        if let Err(reason) = read(&ended.peers, id, &stream) {
+            ended.peers.end(id, Some(&reason));
+        }
+    })?;
+    Ok(())
+}
+
+/// Ends a connection, also after a panic.
+struct Ended {
+    peers: Arc<Peers>,
+    id: ConnectionId,
+}
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.peers.end(self.id, None);
+    }
+}
+
+/// Reads what a program says until it has closed the connection.
+///
+/// # Errors
+/// A sentence for a program that does not keep to the protocol.
+fn read(peers: &Peers, id: ConnectionId, stream: &UnixStream) -> Result<(), String> {
+    let mut lines = Lines::new(stream, CALL);
+    let mut is_greeted = false;
+    loop {
+        let line = match lines.next_line() {
+            Ok(Some(Line::Whole(line))) => line,
+            Ok(Some(Line::TooLong)) => return Err("The line is longer than 1 MiB.".to_owned()),
+            Ok(None) | Err(_) if is_greeted => return Ok(()),
+            Ok(None) | Err(_) => return Err("The connection began without a hello.".to_owned()),
+        };
+        let no_message = |error: &dyn std::fmt::Display| format!("This line is no message: {error}");
+        let text = str::from_utf8(line).map_err(|error| no_message(&error))?;
+        match Message::parse(text).map_err(|error| no_message(&error))? {
+            Message::Hello(hello) if !is_greeted => {
+                is_greeted = true;
+                peers.greet(id, hello)?;
+                stream.set_read_timeout(None).map_err(|error| error.to_string())?;
+            }
+            _ if !is_greeted => return Err("The first line must be a hello.".to_owned()),
+            message => peers.receive(id, message)?,
         }
     }
 }

@@ -143,7 +143,8 @@ impl Hub {
         }
     }
 
-    /// The next message, calls first, for which this waits so long at most. `None` at once if the hub is closed.
+    /// The next message, calls first, for which this waits so long at most. `None` also for one that is of
+    /// no use any more, and at once if the hub is closed.
     pub fn take(&self, time: Duration) -> Option<Message> {
         let mut table = lock(&self.table);
         if table.looked.elapsed() >= WAIT {
@@ -157,18 +158,11 @@ impl Hub {
             table.machines.values().for_each(|link| link.look());
         }
         drop(table);
-        loop {
-            let message = self.common.queue.take(time.min(WAIT))?;
-            let Message::Door(event) = &message else { return Some(message) };
+        self.common.queue.take(time.min(WAIT)).filter(|message| match message {
             // Without a door, what one left is of no use.
-            let is_due = match &lock(&self.table).door {
-                Some((_, door)) => door.take(event),
-                None => false,
-            };
-            if is_due {
-                return Some(message);
-            }
-        }
+            Message::Door(event) => lock(&self.table).door.as_ref().is_some_and(|(_, door)| door.take(event)),
+            _ => true,
+        })
     }
 
     /// Whether it is closed.
