@@ -10,7 +10,7 @@
 //! Each file uses only those before it:
 //! - `pulse`: how long others wait;
 //! - `home`, `project`: folders; `door`: the socket; `queue`: what is reported;
-//! - `watch`, `around`, `processes`, `session`, `search`, `root`, `choices`: what is read here;
+//! - `watch`, `around`, `session`, `search`, `root`, `choices`: what is read here;
 //! - `bound`, `machine`: what is read elsewhere; `codex`: questions of its daemon;
 //! - `handle`: the hub; `bell`: the way to Emacs; `serve`: the program.
 
@@ -23,7 +23,6 @@ pub mod door;
 mod handle;
 pub mod home;
 mod machine;
-mod processes;
 mod project;
 mod pulse;
 mod queue;

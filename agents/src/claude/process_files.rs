@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use serde_json::Value;
 
@@ -21,11 +22,20 @@ use todo_write::wire::program::Process;
 const MOST_PROCESS_FILES: usize = 100_000;
 
 /// The process files of a folder `sessions`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Processes {
-    pub(crate) folder: PathBuf,
+    folder: PathBuf,
     files: HashMap<u32, ProcessFile>,
+    /// Whether the files are to be read, and when they were last.
+    pub(crate) is_due: bool,
+    pub(crate) looked: Option<Instant>,
+    told: Option<Fact>,
+    /// What is to be told once the sessions of which it changes something are read.
+    next: Option<Fact>,
 }
+
+/// The live processes, and the sessions and ids of those that were killed.
+type Fact = (Vec<Process>, Vec<(String, u32)>);
 
 /// A file as it was last read.
 #[derive(Debug, Default)]
@@ -50,7 +60,39 @@ struct Said {
 impl Processes {
     /// Those of `folder`, which are not read yet.
     pub fn new(folder: PathBuf) -> Processes {
-        Processes { folder, files: HashMap::new() }
+        Processes { folder, is_due: true, ..Processes::default() }
+    }
+
+    /// Reads the files, of which the killed processes of `sessions` concern us; returns the sessions of which
+    /// something changed since the last time.
+    pub(crate) fn look(&mut self, sessions: &HashSet<String>) -> HashSet<String> {
+        (self.is_due, self.looked) = (false, Some(Instant::now()));
+        let fact = (self.read(), self.left_behind(sessions));
+        let before = self.next.as_ref().or(self.told.as_ref());
+        let before: &[Process] = before.map_or(&[], |(before, _)| before);
+        let new = fact.0.iter().filter(|process| !before.contains(process));
+        let gone = before.iter().filter(|process| !fact.0.contains(process));
+        let changed = new.chain(gone).filter_map(|process| process.session.clone()).collect();
+        self.next = Some(fact).filter(|fact| self.told.as_ref() != Some(fact));
+        changed
+    }
+
+    /// What is to be told now, if anything is new.
+    pub(crate) fn take(&mut self) -> Option<Fact> {
+        let next = self.next.take()?;
+        self.told = Some(next.clone());
+        Some(next)
+    }
+
+    /// The live processes, as they were told last.
+    pub(crate) fn live(&self) -> &[Process] {
+        self.told.as_ref().map_or(&[], |(live, _)| live)
+    }
+
+    /// The folder in which they change, or appear.
+    pub(crate) fn watched(&self) -> PathBuf {
+        let above = self.folder.parent().unwrap_or(&self.folder);
+        if self.folder.is_dir() { &self.folder } else { above }.to_owned()
     }
 
     /// Reads the files that changed; returns the live processes, by id.

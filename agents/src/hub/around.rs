@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::home::{Home, escape};
-use super::processes::ProcessFiles;
 use super::project::Projects;
 use super::pulse::Pulse;
 use super::queue::Queue;
 use super::watch::{Changes, Watches};
+use crate::claude::process_files::Processes;
 use todo_write::wire::program::{Message, Process, Settings};
 
 /// What all threads of the hub have in common.
@@ -25,7 +25,7 @@ pub(super) struct Around {
     /// The home, if the root is one.
     pub(super) home: Option<Home>,
     /// The process files of the home, if it has any.
-    pub(super) processes: Option<ProcessFiles>,
+    pub(super) processes: Option<Processes>,
     pub(super) watches: Watches,
     pub(super) pulse: Arc<Pulse>,
 }
@@ -74,7 +74,7 @@ impl Around {
 
     /// The live processes of the home, as they were told last.
     pub(super) fn live(&self) -> &[Process] {
-        self.processes.as_ref().map_or(&[], ProcessFiles::live)
+        self.processes.as_ref().map_or(&[], Processes::live)
     }
 
     /// The transcript of a live process of the home. It may not be written yet.

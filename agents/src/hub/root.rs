@@ -12,9 +12,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::around::{Around, no_processes};
 use super::home::Home;
-use super::processes::ProcessFiles;
 use super::search::Search;
 use super::session::{Done, Session};
+use crate::claude::process_files::Processes;
 use todo_write::wire::event::Agent;
 use todo_write::wire::program::{Message, SessionId, Settings};
 
@@ -135,7 +135,10 @@ impl Root {
 
     fn set_home(&mut self, home: Option<Home>) {
         if home.as_ref().is_some_and(|home| home.agent == Agent::Claude) {
-            self.around.processes.get_or_insert_with(|| ProcessFiles::new(&self.around.root)).is_due = true;
+            self.around
+                .processes
+                .get_or_insert_with(|| Processes::new(self.around.root.join("sessions")))
+                .is_due = true;
         } else if self.around.processes.take().is_some() {
             self.around.common.queue.push(no_processes(self.around.root.clone(), None));
             self.say_ready();
@@ -155,8 +158,7 @@ impl Root {
     fn keep_watches(&mut self) {
         let sessions = self.sessions.values().flat_map(Session::folders);
         let searched = self.search.iter().flat_map(|search| search.watched.iter().cloned());
-        let wanted =
-            sessions.chain(searched).chain(self.around.processes.as_ref().map(ProcessFiles::watched));
+        let wanted = sessions.chain(searched).chain(self.around.processes.as_ref().map(Processes::watched));
         self.around.watches.keep(&wanted.collect());
     }
 
@@ -226,14 +228,15 @@ impl Root {
     /// the sessions are read of which it changes something.
     fn read_processes(&mut self) {
         let is_busy = self.sessions.values().any(|session| session.is_due);
-        let is_now = |processes: &&mut ProcessFiles| {
-            processes.is_due && !(is_busy && processes.read.is_some_and(|read| read.elapsed() < PACE))
+        let is_now = |processes: &&mut Processes| {
+            processes.is_due && !(is_busy && processes.looked.is_some_and(|looked| looked.elapsed() < PACE))
         };
         if let Some(processes) = self.around.processes.as_mut().filter(is_now) {
             #[cfg(test)]
             assert!(std::fs::remove_file(self.around.root.join("fails")).is_err(), "a root that fails");
             let ids = self.sessions.values().flat_map(Session::ids).map(str::to_owned).collect();
-            let changed = processes.read(&ids, &mut self.around.watches);
+            self.around.watches.add(&processes.watched());
+            let changed = processes.look(&ids);
             for session in self.sessions.values_mut() {
                 if session.ids().any(|session| changed.contains(session)) {
                     (session.is_due, session.is_owed) = (true, true);
@@ -249,7 +252,7 @@ impl Root {
         if is_owed || self.around.processes.as_ref().is_some_and(|processes| processes.is_due) {
             return;
         }
-        if let Some((live, killed)) = self.around.processes.as_mut().and_then(ProcessFiles::take) {
+        if let Some((live, killed)) = self.around.processes.as_mut().and_then(Processes::take) {
             let home = self.around.root.clone();
             self.around.send(Message::Processes { home, machine: None, live, killed });
             self.search.iter_mut().for_each(|search| search.is_due = true);
