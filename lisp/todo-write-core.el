@@ -30,7 +30,7 @@
   (put 'todo-write 'custom-loads
        '( todo-write-core todo-write-module todo-write-agent-shell todo-write-agents
           todo-write-auto-show todo-write-connect todo-write-eca todo-write-efrit
-          todo-write-follow-sessions todo-write-gptel todo-write-machines todo-write-mode-line
+          todo-write-follow todo-write-gptel todo-write-machines todo-write-mode-line
           todo-write-notify todo-write-buffer todo-write-row todo-write-socket
           todo-write-terminal todo-write-view))
   (put 'todo-write-faces 'custom-loads

@@ -11,7 +11,7 @@
 ;;; Code:
 
 (require 'ert)
-(require 'todo-write-follow-sessions)
+(require 'todo-write-follow)
 (require 'todo-write-list)
 (require 'todo-write-socket-helper)
 
