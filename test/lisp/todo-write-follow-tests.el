@@ -868,7 +868,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
 
 (ert-deftest todo-write-follow-tests-the-modes-of-earlier-versions-are-the-mode ()
   (todo-write-follow-tests--with
-    (require 'todo-write-mcp)
+    (require 'todo-write-agents)
     (dolist (mode '(todo-write-follow-mode todo-write-mcp-mode))
       (should (eq 'todo-write-agents-mode (indirect-variable mode)))
       (funcall mode)
