@@ -62,11 +62,9 @@ If another Emacs does this already, this one takes over when that ends."
              "(todo-write-agents-mode)")))
 
 (defun todo-write-agents--switch-on ()
-  "Open the socket, follow sessions, and watch for what agents must be told."
+  "Open the socket, and follow sessions."
   ;; It signals if the program is missing; nothing is on then.
   (todo-write-socket-open)
-  ;; What the program says is read after this.
-  (todo-write-tell-watch t)
   (todo-write-follow-watch t)
   (add-hook 'todo-write-hub-check-hook #'todo-write-agents--read-again)
   (run-hooks 'todo-write-machines-wanted-hook))
@@ -75,7 +73,6 @@ If another Emacs does this already, this one takes over when that ends."
   "Close the socket, and follow only the sessions that the user asked for."
   (remove-hook 'todo-write-hub-check-hook #'todo-write-agents--read-again)
   (todo-write-follow-watch nil)
-  (todo-write-tell-watch nil)
   (todo-write-socket-close)
   (run-hooks 'todo-write-machines-wanted-hook))
 

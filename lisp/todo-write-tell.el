@@ -180,12 +180,6 @@ Its program, which has just opened a socket, was told nothing so far."
       (when (of-machine-p thread)
         (todo-write-tell-update thread)))))
 
-(defun todo-write-tell-watch (on)
-  "Watch for edits if ON is non-nil, else stop."
-  (let ((change (if on #'add-hook #'remove-hook)))
-    (funcall change 'todo-write-events-functions #'todo-write-tell--on-event)
-    (funcall change 'todo-write-hub-functions #'todo-write-tell--on-message)))
-
 (defun todo-write-tell--on-message (message)
   "Say for which sessions there is news if MESSAGE says that a socket is open."
   (pcase message
@@ -322,6 +316,8 @@ It may be pasted in a terminal."
       (user-error "No message reaches this agent: it neither called todo_write here nor has \
 the plugin")))
 
+(add-hook 'todo-write-events-functions #'todo-write-tell--on-event)
+(add-hook 'todo-write-hub-functions #'todo-write-tell--on-message)
 (todo-write-socket-define-role "note" #'todo-write-tell--receive)
 
 (provide 'todo-write-tell)
