@@ -245,7 +245,7 @@ Those that the user asked for are followed on."
            'todo-write-hub-functions #'todo-write-follow--on-door)
   (if on
       (todo-write-follow-connect)
-    (todo-write-events-apply-each #'todo-write-follow--remove (todo-write-follow--unasked)))
+    (todo-write-follow--remove-those #'todo-write-follow--unasked-p))
   (todo-write-follow-send-homes)
   (when (todo-write-follow--leads-p)
     (todo-write-follow-search)))
@@ -261,16 +261,13 @@ Another Emacs does if that has the socket."
   (when (and (eq 'door (car message)) (eq 'state (car-safe (cadr message))))
     (unless (todo-write-follow--leads-p)
       ;; The other Emacs follows them on.
-      (todo-write-events-apply-each (lambda (session) (todo-write-follow--remove session t))
-                                    (todo-write-follow--unasked)))
+      (todo-write-follow--remove-those #'todo-write-follow--unasked-p t))
     (todo-write-follow-send-homes)))
 
-(defun todo-write-follow--unasked ()
-  "Return the sessions of this machine that the user did not ask for."
-  (seq-remove (lambda (session)
-                (or (todo-write-follow--session-asked session)
-                    (todo-write-machines-of (todo-write-follow--session-file session))))
-              todo-write-follow--followed))
+(defun todo-write-follow--unasked-p (session)
+  "Return non-nil if SESSION is of this machine, and the user did not ask for it."
+  (not (or (todo-write-follow--session-asked session)
+           (todo-write-machines-of (todo-write-follow--session-file session)))))
 
 ;;; The hub
 
@@ -390,6 +387,11 @@ non-nil means that it is followed on from another file."
           (todo-write-core-call todo-write-dyn--hub-stop
             (todo-write-follow--session-id session) moved))))
 
+(defun todo-write-follow--remove-those (predicate &optional moved)
+  "Stop following the sessions that satisfy PREDICATE; MOVED is as above."
+  (todo-write-events-apply-each (lambda (session) (todo-write-follow--remove session moved))
+                                (seq-filter predicate todo-write-follow--followed)))
+
 (defun todo-write-follow--begin (file &optional asked)
   "Follow the session whose transcript is FILE, and return it.
 ASKED non-nil means that the user asked for it.  It is read later."
@@ -417,11 +419,9 @@ ASKED non-nil means that the user asked for it.  It is read later."
 
 (defun todo-write-follow-end-machine (machine)
   "Stop following the sessions of MACHINE, a name."
-  (todo-write-events-apply-each
-   #'todo-write-follow--remove
-   (seq-filter (lambda (session)
-                 (equal machine (todo-write-machines-of (todo-write-follow--session-file session))))
-               todo-write-follow--followed)))
+  (todo-write-follow--remove-those
+   (lambda (session)
+     (equal machine (todo-write-machines-of (todo-write-follow--session-file session))))))
 
 ;;; What the hub reads
 
@@ -462,15 +462,12 @@ FOUND is a list of transcripts, the newest first."
         (folder (concat home "/")))
     (dolist (file found)
       (puthash file t live))
-    (todo-write-events-apply-each
-     #'todo-write-follow--remove
-     (seq-filter (lambda (session)
-                   (pcase-let (((cl-struct todo-write-follow--session file thread asked state)
-                                session))
-                     (and (string-prefix-p folder file) (not (gethash file live))
-                          (not asked) (eq 'ready state)
-                          (not (and thread (todo-write-follow--process-of thread))))))
-                 todo-write-follow--followed))))
+    (todo-write-follow--remove-those
+     (lambda (session)
+       (pcase-let (((cl-struct todo-write-follow--session file thread asked state) session))
+         (and (string-prefix-p folder file) (not (gethash file live))
+              (not asked) (eq 'ready state)
+              (not (and thread (todo-write-follow--process-of thread)))))))))
 
 (defun todo-write-follow--new-p (file)
   "Return non-nil if FILE, of a live session, is to be followed from now on."
