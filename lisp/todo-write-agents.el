@@ -94,8 +94,6 @@ If another Emacs does this already, this one takes over when that ends."
   :installed (lambda ()
                (seq-some (lambda (agent) (file-directory-p (cdr agent)))
                          (todo-write-follow-homes)))
-  :remedy (concat "To see the plans of all live sessions: M-x todo-write-agents-mode; "
-                  "of one: M-x todo-write-follow")
   :findings #'todo-write-mcp-setup-findings)
 
 ;;; Messages
