@@ -12,10 +12,7 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
 (require 'todo-write-core)
-(require 'todo-write-module)
 
 (cl-defstruct (todo-write-host (:constructor todo-write-host--make) (:copier nil))
   "A host.

@@ -10,9 +10,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'todo-write-json)
 
 (defun todo-write-terminal--processes (pid)
