@@ -423,14 +423,12 @@ So a command that prints forever does not exhaust the memory."
 (defun efrit-do-tools--buffer-create (name content)
   "Make a buffer called NAME with CONTENT and offer it to the user.
 If there is one of that name, the new one gets another name."
-  (let ((directory default-directory))
-    (with-current-buffer (generate-new-buffer (todo-write-text-plain name))
-      (setq default-directory directory)
-      (insert (substring-no-properties content))
-      (goto-char (point-min))
-      ;; RET on the call in the plan shows it: the user's windows are the user's.
-      (list :content (format "Made buffer %s (%d characters)" (buffer-name) (buffer-size))
-            :is-error nil :buffer (buffer-name)))))
+  (with-current-buffer (generate-new-buffer (todo-write-text-plain name))
+    (insert (substring-no-properties content))
+    (goto-char (point-min))
+    ;; RET on the call in the plan shows it: the user's windows are the user's.
+    (list :content (format "Made buffer %s (%d characters)" (buffer-name) (buffer-size))
+          :is-error nil :buffer (buffer-name))))
 
 (defun efrit-do-tools--read-file (path &optional first last)
   "Return the text of the file PATH, or its lines FIRST to LAST.

@@ -172,9 +172,6 @@ if it cannot be reached."
 (defvar todo-write-follow--sent nil
   "The homes that the hub knows, in a list, or nil if it was told of none.")
 
-(defvar todo-write-follow--last-round 0
-  "The number of the last question for sessions.")
-
 (defvar todo-write-follow--round nil
   "The answer that is awaited, a list (ROUND FOUND), or nil.")
 
@@ -189,10 +186,10 @@ machine to ask, which is connected, or nil for this one."
           ;; Their processes are read, too.
           (todo-write-follow-send-homes t)
           (todo-write-hub-tell nil '(search)))
-        (setq todo-write-follow--round (list (cl-incf todo-write-follow--last-round)))
+        (setq todo-write-follow--round (list (random (ash 1 32))))
         (todo-write-hub-tell
          machine
-         `(choose ,todo-write-follow--last-round
+         `(choose ,(car todo-write-follow--round)
                   ,(mapcar #'directory-file-name
                            (cond (machine (list (file-local-name project)))
                                  ((not (file-remote-p project))

@@ -123,10 +123,7 @@ term."
          (pop-to-buffer (apply #'eat-make (todo-write-terminal--unused name)
                                program nil arguments)))
         ((fboundp 'ghostel-exec)
-         (let ((buffer (generate-new-buffer (format "*%s*" name)))
-               (folder default-directory))
-           (with-current-buffer buffer
-             (setq default-directory folder))
+         (let ((buffer (generate-new-buffer (format "*%s*" name))))
            (pop-to-buffer buffer)
            (ghostel-exec buffer program arguments)))
         (t (pop-to-buffer (apply #'make-term (todo-write-terminal--unused name)
