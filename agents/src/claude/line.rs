@@ -8,7 +8,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::commands::{CommandDiff, GitResult, PatchHunk};
+use super::commands::{CommandDiff, PatchHunk};
 use crate::field::{Excerpt, readable_part};
 use todo_write::events::session::{Goal, GoalState};
 use todo_write::events::work::Tokens;
@@ -275,7 +275,7 @@ pub(crate) struct ToolUseResult<'a> {
     #[serde(borrow)]
     pub bash_edit_diff: Option<CommandDiff<'a>>,
     #[serde(borrow)]
-    pub git_operation: Option<GitResult<'a>>,
+    pub git_operation: Option<Raw<'a>>,
     #[serde(borrow)]
     pub stdout: Option<&'a RawValue>,
     /// `Bash`: why an exit code is no failure.

@@ -74,7 +74,8 @@ pub(crate) struct Payload<'a> {
     /// `turn_context`: the model.
     pub model: Option<Excerpt<100>>,
     pub success: Option<bool>,
-    /// `patch_apply_end`: what changed, by file.
+    /// `patch_apply_end`: what changed, by file. `type` is `add` or `delete`, with the `content`, or `update` with
+    /// the `unified_diff`, and `move_path` if the file moved.
     #[serde(borrow)]
     pub changes: Option<&'a RawValue>,
     /// `token_count`: the tokens so far.
@@ -162,24 +163,6 @@ impl From<TokenCounts> for Tokens {
             cache_write: counts.cache_write_input_tokens,
         }
     }
-}
-
-/// The change of a file. A move is an update with another path.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct PatchedFile<'a> {
-    /// `add`, `update` or `delete`.
-    #[serde(rename = "type", borrow)]
-    pub kind: Cow<'a, str>,
-    /// `add`, `delete`: the text.
-    #[serde(borrow)]
-    pub content: Option<Cow<'a, str>>,
-    /// `update`: the hunks.
-    #[serde(borrow)]
-    pub unified_diff: Option<Cow<'a, str>>,
-    /// `update`: the new path.
-    #[serde(borrow)]
-    pub move_path: Option<Cow<'a, str>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
