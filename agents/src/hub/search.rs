@@ -75,17 +75,9 @@ impl Search {
     /// Lists the files of the home, the newest last, and whether there may be more soon without a notice.
     fn list(&mut self, around: &mut Around) -> (Vec<(SystemTime, PathBuf)>, bool) {
         // Watched before they are listed, so that later changes are noticed; also in a folder that was made meanwhile.
-        let (mut folders, mut watched) = self.home.folders();
-        let mut is_settled = false;
-        for _ in 0..3 {
-            watched.iter().for_each(|folder| around.watches.add(folder));
-            let before = std::mem::take(&mut folders);
-            (folders, watched) = self.home.folders();
-            is_settled = before == folders;
-            if is_settled {
-                break;
-            }
-        }
+        let (before, watched) = self.home.folders();
+        watched.iter().for_each(|folder| around.watches.add(folder));
+        let (folders, mut watched) = self.home.folders();
         let live: HashSet<PathBuf> =
             around.live().iter().filter_map(|process| around.transcript(process)).collect();
         let parents = live.iter().filter_map(|path| path.parent());
@@ -111,7 +103,7 @@ impl Search {
         files.extend(rest);
         files.sort_unstable();
         // A home that the agent has yet to make cannot be watched.
-        (files, !is_settled || !self.home.folder.is_dir())
+        (files, before != folders || !self.home.folder.is_dir())
     }
 
     /// Whether a file is of a main agent, as its first lines tell.
