@@ -17,7 +17,7 @@ use crate::calls::{PendingCall, PendingCalls, result};
 use crate::events::{Events, Held, RecentNames, push_recent};
 use crate::field::{Excerpt, millis, readable_part, shortened, title};
 use crate::goals::Goals;
-use line::{Payload, RolloutLine, ThreadGoal, TokenCounts, goal_state};
+use line::{Payload, RolloutLine, TokenCounts, goal, goal_state};
 use subagent::{Sent, Subagents};
 use todo_write::events::Millis;
 use todo_write::events::git;
@@ -206,7 +206,7 @@ impl CodexReader {
                 self.emit(line, end);
             }
             "thread_goal_updated" => {
-                if let Some(goal) = payload.goal.as_ref().and_then(ThreadGoal::goal) {
+                if let Some(goal) = payload.goal.as_ref().and_then(goal) {
                     self.set_goal(line, goal);
                 }
             }
