@@ -10,8 +10,9 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::claude::ClaudeReader;
 use crate::claude::files::{self, SubagentMeta, subagent_of};
 use crate::codex::subagent::Sent;
+use crate::codex::{self, CodexReader};
 use crate::describe::describe;
-use crate::reader::Reader;
+use crate::events::Events;
 use crate::tail::{Tail, TailChange};
 use todo_write::events::policy::Policy;
 use todo_write::file::{self, modified};
@@ -395,6 +396,62 @@ impl SessionReader {
         match self.reader.as_mut()? {
             Reader::Claude(reader) => Some(reader),
             Reader::Codex(_) => None,
+        }
+    }
+}
+
+/// The reader of a transcript, by the program that wrote it.
+#[derive(Debug)]
+enum Reader {
+    Claude(Box<ClaudeReader>),
+    Codex(Box<CodexReader>),
+}
+
+impl Reader {
+    /// A reader for the transcript whose first line is `line`.
+    fn of(line: &[u8], options: Options) -> Reader {
+        if codex::line::RolloutLine::is_first(line) {
+            return Reader::Codex(Box::new(CodexReader::new(options)));
+        }
+        Reader::Claude(Box::new(ClaudeReader::new(options)))
+    }
+
+    /// Its events that were not taken yet, and how lines are read.
+    fn events(&mut self) -> &mut Events {
+        match self {
+            Reader::Claude(reader) => &mut reader.events,
+            Reader::Codex(reader) => &mut reader.events,
+        }
+    }
+
+    /// Reads a line, without its line feed.
+    fn read_line(&mut self, bytes: &[u8]) {
+        match self {
+            Reader::Claude(reader) => reader.read_line(bytes),
+            Reader::Codex(reader) => reader.read_line(bytes),
+        }
+    }
+
+    /// The subagents of Codex of which the lines read since the last call told.
+    fn take_sent(&mut self) -> Vec<Sent> {
+        match self {
+            Reader::Claude(_) => Vec::new(),
+            Reader::Codex(reader) => reader.take_sent(),
+        }
+    }
+
+    fn session(&self) -> Option<&Arc<Source>> {
+        match self {
+            Reader::Claude(reader) => reader.session(),
+            Reader::Codex(reader) => reader.session(),
+        }
+    }
+
+    /// The events since the last call, oldest first.
+    fn take_events(&mut self) -> Vec<Event> {
+        match self {
+            Reader::Claude(reader) => reader.take_events(),
+            Reader::Codex(reader) => reader.events.take(),
         }
     }
 }

@@ -23,7 +23,6 @@ pub mod follower;
 mod goals;
 pub mod hub;
 pub mod lines;
-mod reader;
 pub mod tail;
 pub mod threads;
 #[cfg(test)]
