@@ -25,10 +25,10 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use crate::calls::PendingCalls;
+use crate::events::Goals;
+use crate::events::PendingCalls;
 use crate::events::{Events, RecentNames, push_recent};
 use crate::field::{millis, readable_part};
-use crate::goals::Goals;
 use figures::Responses;
 use line::{Block, Message, TranscriptLine, goal, tagged};
 use outcomes::refused_by;

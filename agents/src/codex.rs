@@ -13,10 +13,10 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::calls::{PendingCall, PendingCalls, result};
+use crate::events::Goals;
 use crate::events::{Events, Held, RecentNames, push_recent};
+use crate::events::{PendingCall, PendingCalls, result};
 use crate::field::{Excerpt, millis, readable_part, shortened, title};
-use crate::goals::Goals;
 use line::{Payload, RolloutLine, TokenCounts, goal, goal_state};
 use subagent::{Sent, Subagents};
 use todo_write::events::Millis;

@@ -9,7 +9,6 @@
 //! Transcripts are untrusted: unknown lines are skipped, and memory is bounded. All that is cut into lines is cut by
 //! [`lines`].
 
-mod calls;
 pub mod claude;
 mod codex;
 pub mod describe;
@@ -20,7 +19,6 @@ pub mod field;
 #[allow(unreachable_pub, dead_code)]
 mod folder;
 pub mod follower;
-mod goals;
 pub mod hub;
 pub mod lines;
 pub mod tail;
