@@ -24,9 +24,8 @@ const FRESH: Duration = Duration::from_secs(60);
 const LIVE: Duration = Duration::from_secs(600);
 
 /// Searches a home again and again.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Search {
-    home: Home,
     /// Whether files are of main agents, which never changes once their first lines tell.
     heads: HashMap<PathBuf, bool>,
     pub(super) watched: Vec<PathBuf>,
@@ -34,36 +33,20 @@ pub(super) struct Search {
     offered: HashSet<PathBuf>,
     /// Whether the home is to be searched, and when it is next if nothing changes before.
     pub(super) is_due: bool,
-    pub(super) next: Instant,
+    pub(super) next: Option<Instant>,
 }
 
 impl Search {
-    pub(super) fn new(home: Home) -> Search {
-        Search {
-            home,
-            heads: HashMap::new(),
-            watched: Vec::new(),
-            offered: HashSet::new(),
-            is_due: true,
-            next: Instant::now(),
-        }
-    }
-
-    /// Searches once more.
-    pub(super) fn restart(&mut self, home: Home) {
-        (self.home, self.is_due) = (home, true);
-    }
-
     /// Searches once more if `file`, which was written, may be that of a new main agent.
     pub(super) fn notice(&mut self, file: &Path) {
         let is_known = self.offered.contains(file) || self.heads.get(file) == Some(&false);
         self.is_due |= !is_known && !is_of_subagent(file);
     }
 
-    /// Searches, and says what was found.
-    pub(super) fn run(&mut self, around: &mut Around) {
+    /// Searches a home, and says what was found.
+    pub(super) fn run(&mut self, home: &Home, around: &mut Around) {
         self.is_due = false;
-        let (files, mut is_unsure) = self.list(around);
+        let (files, mut is_unsure) = self.list(home, around);
         let mut found = Vec::new();
         for (modified, path) in files.into_iter().rev() {
             match self.is_main(&path) {
@@ -73,17 +56,17 @@ impl Search {
                 None => is_unsure |= modified.elapsed().is_ok_and(|age| age < FRESH),
             }
         }
-        self.next = Instant::now() + around.settings.interval * if is_unsure { 1 } else { 10 };
+        self.next = Some(Instant::now() + around.settings.interval * if is_unsure { 1 } else { 10 });
         self.offered = found.iter().cloned().collect();
-        around.send(Message::Found { home: self.home.folder.clone(), sessions: found });
+        around.send(Message::Found { home: home.folder.clone(), sessions: found });
     }
 
     /// Lists the files of the home, the newest last, and whether there may be more soon without a notice.
-    fn list(&mut self, around: &mut Around) -> (Vec<(SystemTime, PathBuf)>, bool) {
+    fn list(&mut self, home: &Home, around: &mut Around) -> (Vec<(SystemTime, PathBuf)>, bool) {
         // Watched before they are listed, so that later changes are noticed; also in a folder that was made meanwhile.
-        let (before, watched) = self.home.folders();
+        let (before, watched) = home.folders();
         watched.iter().for_each(|folder| around.watches.add(folder));
-        let (folders, mut watched) = self.home.folders();
+        let (folders, mut watched) = home.folders();
         let live: HashSet<PathBuf> =
             around.live().iter().filter_map(|process| around.transcript(process)).collect();
         let parents = live.iter().filter_map(|path| path.parent());
@@ -109,7 +92,7 @@ impl Search {
         files.extend(rest);
         files.sort_unstable();
         // A home that the agent has yet to make cannot be watched.
-        (files, before != folders || !self.home.folder.is_dir())
+        (files, before != folders || !home.folder.is_dir())
     }
 
     /// Whether a file is of a main agent, as its first lines tell.
@@ -192,14 +175,11 @@ fn is_of_project(common: &Common, project: &[PathBuf], folder: Option<&str>) -> 
 
 #[cfg(test)]
 mod tests {
-    use todo_write::wire::event::Agent;
-
     use super::*;
 
     #[test]
     fn what_is_written_to_a_known_session_or_a_subagent_is_no_reason_to_search() {
-        let home = Home { agent: Agent::Codex, folder: "/h".into(), is_searched: true };
-        let mut search = Search { is_due: false, ..Search::new(home) };
+        let mut search = Search::default();
         search.offered.insert("/h/main.jsonl".into());
         search.heads.insert("/h/sub.jsonl".into(), false);
         for (file, is_due) in
