@@ -130,7 +130,7 @@ impl Follower {
     /// # Errors
     /// The session's own file cannot be read.
     pub fn read(&mut self) -> io::Result<Appended> {
-        let change = self.file.check()?;
+        let change = self.file.tail.check()?;
         if change == TailChange::Replaced {
             self.restart();
         }
@@ -175,13 +175,13 @@ impl Follower {
 
     /// Adds events before the others. The sums of a subagent count only if its file is not read.
     fn add_before(&self, appended: &mut Appended, mut events: Vec<Event>) {
+        let is_read = |id: &str| {
+            self.subagents.iter().any(|one| one.id == id)
+                || self.unnamed.iter().any(|path| subagent_of(path) == Some(id))
+        };
         events.retain(|event| match &event.kind {
             EventKind::OfSubagent { subagent, kind, .. } => {
-                let is_sums = matches!(**kind, EventKind::SubagentSums { .. });
-                let is_it = |id: &str| id == subagent;
-                !is_sums
-                    || !self.subagents.iter().any(|one| is_it(&one.id))
-                        && !self.unnamed.iter().any(|path| subagent_of(path).is_some_and(is_it))
+                !matches!(**kind, EventKind::SubagentSums { .. }) || !is_read(subagent)
             }
             _ => true,
         });
@@ -295,7 +295,7 @@ impl Rollout {
 
     /// Reads what was appended. Errors are ignored, since the file may disappear at any time.
     fn read(&mut self, policy: &Policy, appended: &mut Appended) {
-        let change = self.file.check();
+        let change = self.file.tail.check();
         if matches!(change, Ok(TailChange::Replaced)) {
             self.lines.reader = Some(Reader::Codex(Box::new(self.sent.reader(self.lines.options))));
         }
@@ -323,7 +323,7 @@ impl SubagentFile {
         if let (Some(reader), Some(call)) = (lines.claude(), &described.tool_use_id) {
             reader.set_call(&self.id, call);
         }
-        if let Ok(TailChange::Grown | TailChange::Replaced) = self.file.check() {
+        if let Ok(TailChange::Grown | TailChange::Replaced) = self.file.tail.check() {
             let _ = lines.read(&mut self.file, policy, appended);
             self.is_finished = false;
         }
@@ -343,14 +343,6 @@ impl TranscriptFile {
     fn new(path: PathBuf, subagent: Option<&str>) -> TranscriptFile {
         TranscriptFile { tail: Tail::new(path), subagent: subagent.map(str::to_owned), transcript: None }
     }
-
-    fn check(&mut self) -> io::Result<TailChange> {
-        let change = self.tail.check()?;
-        if change == TailChange::Replaced {
-            self.transcript = None;
-        }
-        Ok(change)
-    }
 }
 
 impl SessionReader {
@@ -362,6 +354,8 @@ impl SessionReader {
         appended: &mut Appended,
     ) -> io::Result<()> {
         let before = file.offset;
+        // It may have been replaced.
+        transcript.take_if(|_| before == 0);
         // The user's options may have changed since the last read.
         let mut changed = Some(policy);
         let is_whole = file.read(|end, line| {
