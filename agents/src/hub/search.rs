@@ -11,7 +11,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::around::{Around, Common};
-use super::home::{Home, is_of_subagent, transcripts};
+use super::home::{Home, transcripts};
+use crate::claude::files::subagent_of;
 use crate::describe::describe;
 use crate::threads;
 use todo_write::events::millis_of;
@@ -40,7 +41,7 @@ impl Search {
     /// Searches once more if `file`, which was written, may be that of a new main agent.
     pub(super) fn notice(&mut self, file: &Path) {
         let is_known = self.offered.contains(file) || self.heads.get(file) == Some(&false);
-        self.is_due |= !is_known && !is_of_subagent(file);
+        self.is_due |= !is_known && subagent_of(file).is_none();
     }
 
     /// Searches a home, and says what was found.
