@@ -16,6 +16,7 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'subr-x)
+(require 'svg)
 
 (defvar auto-revert-verbose)
 (defvar todo-write-directory)
@@ -331,27 +332,55 @@ WHY is why the limit is missed if it is."
 
 ;;; Its picture and table: bin/soak with WRITE
 
-(defvar soak-report--lines)
-(defvar soak-report--samples)
-(declare-function soak-report--graph "soak-report")
 (declare-function bench-table-put "bench-table")
+
+(defun bench-load--step (most)
+  "Return a round number that divides MOST into at most eight parts."
+  (let ((power (expt 10 (floor (log (max 1 most) 10)))))
+    (seq-find (lambda (step) (<= (/ most (float step)) 8))
+              (mapcar (lambda (factor) (* factor power)) '(0.1 0.2 0.5 1 2 5)))))
+
+(defun bench-load--graph (samples)
+  "Draw the memory of SAMPLES over time into soak.svg in SOAK_OUTPUT."
+  (let* ((width 720) (height 300) (left 50) (top 30) (bottom 250) (right 700)
+         (svg (svg-create width height :font-family "sans-serif" :font-size 12 :fill "#777"))
+         (column (lambda (key) (mapcar (lambda (sample) (plist-get sample key)) samples)))
+         (minutes (mapcar (lambda (seconds) (/ seconds 60.0)) (funcall column :seconds)))
+         (last (max 0.1 (apply #'max minutes)))
+         (most (* 1.1 (/ (apply #'max (funcall column :rss)) 1024.0)))
+         (x (lambda (minute) (+ left (* (- right left) (/ minute last)))))
+         (y (lambda (mib) (- bottom (* (- bottom top) (/ mib most))))))
+    (cl-loop for mib from 0 to most by (bench-load--step most)
+             do (svg-line svg left (funcall y mib) right (funcall y mib) :stroke "#777"
+                          :stroke-opacity 0.3)
+             (svg-text svg (format "%g" mib) :x (- left 6) :y (+ 4 (funcall y mib))
+                       :text-anchor "end"))
+    (cl-loop for minute from 0 to last by (bench-load--step last)
+             do (svg-text svg (format "%g" minute) :x (funcall x minute) :y (+ bottom 18)
+                          :text-anchor "middle"))
+    (svg-text svg "MiB" :x (- left 6) :y (- top 12) :text-anchor "end")
+    (svg-text svg "minutes" :x right :y (+ bottom 38) :text-anchor "end")
+    (cl-loop for (name color title) in '((:rss "#3b7dd8" "memory of Emacs")
+                                         (:lisp "#d9822b" "Lisp objects"))
+             for place from 0
+             do (svg-polyline svg (cl-mapcar (lambda (minute kib)
+                                               (cons (funcall x minute) (funcall y (/ kib 1024.0))))
+                                             minutes (funcall column name))
+                              :stroke color :stroke-width 1.5 :fill "none")
+             (svg-text svg title :x (+ left (* 160 place)) :y (+ bottom 38) :fill color))
+    (with-temp-file (expand-file-name "soak.svg" (getenv "SOAK_OUTPUT"))
+      (svg-print svg)
+      (insert "\n"))))
 
 (defun bench-load-draw ()
   "Draw the samples in SOAK_OUTPUT into soak.svg there, and exit.
 With a file on the command line, put their table between its markers."
-  (require 'soak-report)
   (require 'bench-table)
   (let* ((samples (with-temp-buffer
                     (insert-file-contents (expand-file-name "agents.el" (getenv "SOAK_OUTPUT")))
                     (cl-loop while (progn (skip-chars-forward "\n") (not (eobp)))
-                             collect (read (current-buffer)))))
-         (soak-report--lines '((rss "#3b7dd8" "memory of Emacs") (lisp "#d9822b" "Lisp objects")))
-         (soak-report--samples
-          (mapcar (lambda (sample)
-                    (list (plist-get sample :seconds) 0 (plist-get sample :rss) 0
-                          (plist-get sample :lisp)))
-                  (reverse samples))))
-    (soak-report--graph)
+                             collect (read (current-buffer))))))
+    (bench-load--graph samples)
     (when command-line-args-left
       (bench-table-put (pop command-line-args-left) "soak"
                        (cons (list (bench-load--title samples) "" "at most" "met")

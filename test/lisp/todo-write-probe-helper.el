@@ -7,7 +7,7 @@
 
 ;; Types into Emacs processes in hidden terminals, and measures the time from each key to
 ;; its echo.  This Emacs types and measures, so that nothing in the other one can hide a
-;; block.  Tests, benchmarks and soak/fuzz-socket.el use it.
+;; block.  Tests and benchmarks use it.
 
 ;;; Code:
 

@@ -5,9 +5,9 @@
 
 ;;; Commentary:
 
-;; The buffers show what the store has.  Subscribers and hooks hear of every
-;; revision.  The journals return every acknowledged list, also after a kill or a
-;; quit in the middle of a write.
+;; The plan's buffer is as if it were drawn again.  Subscribers and hooks hear of every
+;; revision.  The journals return every acknowledged list, also after a quit in the
+;; middle of a write.
 
 ;;; Code:
 
@@ -64,55 +64,13 @@
 
 ;;; Display
 
-(defun soak--seen-rows ()
-  "Return the rows of the current buffer as a list of (ID . LINE)."
-  (let ((position (point-min)) rows)
-    (while (< position (point-max))
-      (let ((id (get-text-property position 'todo-write-id)))
-        (when (and id (not (get-text-property position 'todo-write-dropped)))
-          (push (cons id (save-excursion
-                           (goto-char position)
-                           (buffer-substring-no-properties position (line-end-position))))
-                rows)))
-      (setq position (next-single-property-change position 'todo-write-id nil (point-max))))
-    (nreverse rows)))
-
-(defun soak--check-view ()
-  "Check that the plan's buffer shows the list: each task, its text and shape, in order.
-Where no window shows it, it may be older."
-  (todo-write-redraw)
-  (when-let* ((buffer (get-buffer todo-write-view-buffer-name))
-              ((get-buffer-window buffer t)))
-    (with-current-buffer buffer
-      (let ((rows (soak--seen-rows))
-            (items (and todo-write-view-thread
-                        (append (todo-write-items todo-write-view-thread) nil)))
-            (paused (and todo-write-view-thread
-                         (eq (todo-write-state todo-write-view-thread) 'paused))))
-        (soak--must (equal (mapcar #'car rows)
-                           (mapcar (lambda (item) (plist-get item :id)) items))
-                    "The buffer shows %S, the list has %S" rows items)
-        (cl-mapc (lambda (row item)
-                   (let* ((kind (todo-write-row-kind item paused))
-                          (text (todo-write-text-of-item item kind)))
-                     (soak--must (or (< todo-write-buffer-width 30)
-                                     (string-prefix-p
-                                      (concat (todo-write-text-shape kind) " "
-                                              (substring text 0 (min 6 (length text))))
-                                      (string-trim-left (cdr row))))
-                                 "A row reads %S, its task is %S" row item)))
-                 rows items)))))
-
 (defun soak--drawn ()
-  "Return the text of the plan's buffer without details.
-The value is a cons: the rows and the text without times, and the text."
+  "Return the text of the plan's buffer without details and times."
   (let ((open todo-write-view-rows-open))
     (setq todo-write-view-rows-open nil)
     (todo-write-view-draw-all)
-    (prog1 (let ((text (buffer-substring-no-properties (point-min) (point-max))))
-             (cons (cons (mapcar #'car (soak--seen-rows))
-                         (replace-regexp-in-string "[ 0-9:]+" " " text))
-                   text))
+    (prog1 (replace-regexp-in-string
+            "[ 0-9:]+" " " (buffer-substring-no-properties (point-min) (point-max)))
       (setq todo-write-view-rows-open open))))
 
 (defun soak--check-redraw ()
@@ -124,8 +82,7 @@ The value is a cons: the rows and the text without times, and the text."
       (let ((before (soak--drawn)))
         (todo-write-view-refresh)
         (let ((after (soak--drawn)))
-          (soak--must (equal (car before) (car after)) "Redrawn, %s became %s"
-                      (cdr before) (cdr after)))
+          (soak--must (equal before after) "Redrawn, %s became %s" before after))
         (todo-write-view-refresh)))))
 
 (defun soak--check-mode-line ()
@@ -145,7 +102,7 @@ The value is a cons: the rows and the text without times, and the text."
 (defun soak-check ()
   "Check the invariants that hold after each operation."
   (soak--check-told)
-  (soak--check-view)
+  (todo-write-redraw)
   (soak--check-mode-line))
 
 ;;; Journals
@@ -153,9 +110,8 @@ The value is a cons: the rows and the text without times, and the text."
 (defmacro soak--with-copy (&rest body)
   "Run BODY with a copy of all journals, as a new Emacs would read them."
   (declare (indent 0))
-  `(let ((todo-write-directory (expand-file-name "copy" (file-name-directory
-                                                         (directory-file-name
-                                                          todo-write-directory))))
+  `(let ((todo-write-directory (make-temp-name (concat (directory-file-name todo-write-directory)
+                                                       "-copy")))
          (from todo-write-directory)
          (todo-write-events-functions nil))
      ;; Nothing may have been written yet.
@@ -176,7 +132,7 @@ The value is a cons: the rows and the text without times, and the text."
 
 (soak-define replay 1
   "All journals are read again."
-  (let* ((threads (todo-write-threads-loaded))
+  (let* ((threads (seq-filter #'todo-write-revisions (todo-write-threads-loaded)))
          (kept (mapcar #'soak--kept threads)))
     (soak--with-copy
       (cl-mapc (lambda (thread kept)
@@ -185,70 +141,7 @@ The value is a cons: the rows and the text without times, and the text."
                threads kept)))
   (soak--check-redraw))
 
-;;; Kill and quit
-
-(defun soak--start (name form &rest arguments)
-  "Start another Emacs, process NAME, with FORM and the command line ARGUMENTS."
-  (make-process
-   :name name :buffer (generate-new-buffer (format " *%s*" name)) :noquery t
-   :connection-type 'pipe :sentinel #'ignore
-   :command `(,(expand-file-name invocation-name invocation-directory) "-Q" "--batch"
-              "-L" ,(file-name-directory (locate-library "todo-write")) "-l" "todo-write"
-              "--eval" ,(prin1-to-string form) ,@arguments)))
-
-(defun soak--wait (condition)
-  "Wait until CONDITION, a function, returns non-nil; at most a minute."
-  (let ((deadline (+ (float-time) 60)))
-    (while (not (funcall condition))
-      (soak--must (< (float-time) deadline) "Still waiting after a minute")
-      (accept-process-output nil 0.02))))
-
-(defun soak--acknowledged (process)
-  "Return the last number in the output of PROCESS, or nil."
-  (with-current-buffer (process-buffer process)
-    (save-excursion
-      (goto-char (point-max))
-      (when (re-search-backward "^\\([0-9]+\\)\n" nil t)
-        (string-to-number (match-string 1))))))
-
-(soak-define crash 1
-  "Another Emacs is killed while it writes; its acknowledged lists remain."
-  (let* ((thread (format "soak crash %d" (random 4)))
-         (process
-          (soak--start
-           "soak-crash"
-           `(let ((todo-write-directory ,todo-write-directory) (n 0))
-              (setq n (plist-get (todo-write-summary ,thread) :revision))
-              (while t
-                (setq n (1+ n))
-                (todo-write ,thread (list :todos (vector (list :content (format "List %d" n)
-                                                               :status "pending"
-                                                               :activeForm "Writing"))))
-                (message "%d" n)))))
-         (moment (random 60)))
-    (unwind-protect
-        (progn
-          (soak--wait (lambda () (soak--acknowledged process)))
-          (accept-process-output process (/ moment 1000.0))
-          (signal-process process 'SIGKILL)
-          (soak--wait (lambda () (not (process-live-p process))))
-          (while (accept-process-output process 0))
-          (soak--check-survivor thread (soak--acknowledged process)))
-      (let ((buffer (process-buffer process)))
-        (delete-process process)
-        (kill-buffer buffer)))))
-
-(defun soak--check-survivor (thread acknowledged)
-  "Check that THREAD has the list number ACKNOWLEDGED, or the one after it."
-  (soak--with-copy
-    (let ((revision (plist-get (todo-write-summary thread) :revision)))
-      (soak--must (<= acknowledged revision (1+ acknowledged))
-                  "%s: %d was acknowledged, %d was read" thread acknowledged revision)
-      (soak--must (equal (plist-get (aref (todo-write-items thread) 0) :content)
-                         (format "List %d" revision))
-                  "%s: revision %d is %S" thread revision (todo-write-items thread))))
-  (when (> acknowledged 2000)
-    (todo-write-forget thread)))
+;;; Quit
 
 (soak-define quit 2
   "The user presses C-g at a random moment while an agent writes."
@@ -266,7 +159,9 @@ The value is a cons: the rows and the text without times, and the text."
                        (todo-write thread (soak--input (soak--next-rows thread)))))
                  (quit 'quit)))
      "No quit came")
-    (soak--wait (lambda () (not (and killer (process-live-p killer)))))))
+    (while (and killer (process-live-p killer))
+      (soak--must (< (float-time) deadline) "Still waiting after a minute")
+      (accept-process-output nil 0.02))))
 
 (provide 'soak-checks)
 ;;; soak-checks.el ends here

@@ -1,4 +1,4 @@
-;;; soak-report.el --- Samples, table and graph of the soak  -*- lexical-binding: t; -*-
+;;; soak-report.el --- Samples and table of the soak  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
@@ -6,13 +6,12 @@
 ;;; Commentary:
 
 ;; Writes into the folder SOAK_OUTPUT: soak.tsv, a line for each sample; soak.txt,
-;; errors and a table; soak.svg, the memory over time.
+;; errors and a table.
 
 ;;; Code:
 
 (require 'cl-lib)
 (require 'seq)
-(require 'svg)
 
 (defconst soak-report--columns
   '(seconds operations rss used lisp files buffers overlays timers journals)
@@ -134,7 +133,7 @@ A twentieth is the noise of an allocator.  Short runs count as flat."
 ;;; Table
 
 (defun soak-report (operations counts errors)
-  "Write the table and the graph; return non-nil if all went well.
+  "Write the table; return non-nil if all went well.
 OPERATIONS are as in `soak-operations'.  COUNTS and ERRORS are hash
 tables from their names to numbers."
   (let ((failed (apply #'+ (hash-table-values errors)))
@@ -157,51 +156,7 @@ tables from their names to numbers."
                       (/ (apply #'max (soak-report--column 'seconds)) 60.0)
                       (if (zerop failed) "no error" (format "%d ERRORS" failed))
                       (if flat "flat" "GREW"))
-    (soak-report--graph)
     (and (zerop failed) flat)))
-
-;;; Graph
-
-(defconst soak-report--lines '((rss "#3b7dd8" "memory of Emacs")
-                               (used "#3a9d5d" "allocated in it")
-                               (lisp "#d9822b" "Lisp objects"))
-  "The lines of the graph: lists (COLUMN COLOR TITLE).")
-
-(defun soak-report--step (most)
-  "Return a round number that divides MOST into at most eight parts."
-  (let ((power (expt 10 (floor (log (max 1 most) 10)))))
-    (seq-find (lambda (step) (<= (/ most (float step)) 8))
-              (mapcar (lambda (factor) (* factor power)) '(0.1 0.2 0.5 1 2 5)))))
-
-(defun soak-report--graph ()
-  "Write the graph of the memory over time."
-  (let* ((width 720) (height 300) (left 50) (top 30) (bottom 250) (right 700)
-         (svg (svg-create width height :font-family "sans-serif" :font-size 12 :fill "#777"))
-         (minutes (mapcar (lambda (seconds) (/ seconds 60.0)) (soak-report--column 'seconds)))
-         (last (max 0.1 (apply #'max minutes)))
-         (most (* 1.1 (/ (apply #'max (soak-report--column 'rss)) 1024.0)))
-         (x (lambda (minute) (+ left (* (- right left) (/ minute last)))))
-         (y (lambda (mib) (- bottom (* (- bottom top) (/ mib most))))))
-    (cl-loop for mib from 0 to most by (soak-report--step most)
-             do (svg-line svg left (funcall y mib) right (funcall y mib) :stroke "#777"
-                          :stroke-opacity 0.3)
-             (svg-text svg (format "%g" mib) :x (- left 6) :y (+ 4 (funcall y mib))
-                       :text-anchor "end"))
-    (cl-loop for minute from 0 to last by (soak-report--step last)
-             do (svg-text svg (format "%g" minute) :x (funcall x minute) :y (+ bottom 18)
-                          :text-anchor "middle"))
-    (svg-text svg "MiB" :x (- left 6) :y (- top 12) :text-anchor "end")
-    (svg-text svg "minutes" :x right :y (+ bottom 38) :text-anchor "end")
-    (cl-loop for (name color title) in soak-report--lines
-             for place from 0
-             do (svg-polyline svg (cl-mapcar (lambda (minute kib)
-                                               (cons (funcall x minute) (funcall y (/ kib 1024.0))))
-                                             minutes (soak-report--column name))
-                              :stroke color :stroke-width 1.5 :fill "none")
-             (svg-text svg title :x (+ left (* 160 place)) :y (+ bottom 38) :fill color))
-    (with-temp-file (soak-report--file "soak.svg")
-      (svg-print svg)
-      (insert "\n"))))
 
 (provide 'soak-report)
 ;;; soak-report.el ends here

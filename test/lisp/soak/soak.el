@@ -8,7 +8,7 @@
 ;; bin/soak runs this in a terminal.  It runs random operations of soak-work.el
 ;; and soak-checks.el, checks the invariants after each one, and samples the
 ;; memory of Emacs.  The environment variables MINUTES or OPERATIONS limit the
-;; run, SEED is its seed, and SOAK_OUTPUT the folder for samples, table and graph.
+;; run, SEED is its seed, and SOAK_OUTPUT the folder for samples and table.
 
 ;;; Code:
 
@@ -89,6 +89,9 @@ During work, the memory in use goes up and down.")
                 (seq-remove #'timer--repeat-delay (soak--timers)))
       (accept-process-output nil 0.01))))
 
+(defconst soak--event-functions todo-write-events-functions
+  "The functions that stay, since the package itself adds them.")
+
 (defun soak--left-behind ()
   "Return what is left although everything was closed, as strings."
   (append
@@ -98,7 +101,7 @@ During work, the memory in use goes up and down.")
                        '(todo-write-change-functions todo-write-events--subscribers)))
    (mapcar #'buffer-name (todo-write-view-draw-live-buffers))
    (mapcar (lambda (function) (format "event function %S" function))
-           todo-write-events-functions)
+           (seq-difference todo-write-events-functions soak--event-functions))
    (mapcar (lambda (thread) (format "thread %s" thread)) (todo-write-threads-loaded))
    (and (> (hash-table-count todo-write-core-token-runs) 0) '("runs of tokens"))))
 
