@@ -39,7 +39,7 @@
          40 100
          (lambda ()
            (todo-write-user-eval
-            '(require 'todo-write-mcp) '(require 'todo-write-mode-line)
+            '(require 'todo-write-agents) '(require 'todo-write-mode-line)
             `(setq todo-write-socket ,socket)
             '(todo-write "claude:lists" '(:todos [(:content "Rake" :status "in_progress")]))
             '(todo-write-agents-mode) '(todo-write-mode-line-mode)
