@@ -68,20 +68,9 @@
     (let ((names (efrit-do-tool-names)))
       (efrit-do-register-tool :name "read_file" :function (lambda () "mine"))
       (should (equal (efrit-do-tool-names) names))
-      (should (equal (efrit-do-tests--ok "read_file" nil) "mine")))))
-
-(ert-deftest efrit-do-refuses-a-tool-without-name-or-function ()
-  (efrit-do-tests--with-tools
-    (should-error (efrit-do-register-tool :name "x") :type 'todo-write-error)
-    (should-error (efrit-do-register-tool :function #'ignore)
-                  :type 'todo-write-error)))
-
-(ert-deftest efrit-do-waits-for-an-asynchronous-tool ()
-  (efrit-do-tests--with-tools
-    (efrit-do-register-tool
-     :name "later" :async t
-     :function (lambda (answer) (run-at-time 0.01 nil answer "at last")))
-    (should (equal (efrit-do-tests--ok "later" nil) "at last"))))
+      (should (equal (efrit-do-tests--ok "read_file" nil) "mine")))
+    (dolist (call '((:name "x") (:function ignore)))
+      (should-error (apply #'efrit-do-register-tool call) :type 'todo-write-error))))
 
 (ert-deftest efrit-do-gives-up-on-a-tool-that-never-answers ()
   (efrit-do-tests--with-tools
@@ -90,7 +79,54 @@
       (should (string-search "0.05 seconds"
                              (efrit-do-tests--error "never" nil))))))
 
-;;; Input
+;;; Calls
+
+(ert-deftest efrit-do-tools-do-what-they-are-called-with ()
+  (efrit-do-tests--with-tools
+    (efrit-do-tests--file "f" "one\ntwo\nthree\n")
+    (efrit-do-register-tool
+     :name "later" :async t
+     :function (lambda (answer) (run-at-time 0.01 nil answer "at last")))
+    (pcase-dolist (`(,name ,input ,content)
+                   '(("eval_sexp" (:expr "(list 1 \"a\")") "(1 \"a\")")
+                     ("eval_sexp" (:expr "(progn (princ \"hi\") 2)") "2\nPrinted:\nhi")
+                     ("eval_sexp" (:expr "3 ; a comment\n") "3")
+                     ("shell_exec" (:command "ls") "f\n")
+                     ("shell_exec" (:command "cat") "(no output)")
+                     ("read_file" (:path "f") "one\ntwo\nthree\n")
+                     ("read_file" (:path "f" :first_line 2 :last_line 2) "two\n")
+                     ("read_file" (:path "f" :first_line 3.0) "three\n")
+                     ("later" nil "at last")))
+      (should (equal content (efrit-do-tests--ok name input))))))
+
+(ert-deftest efrit-do-tools-say-why-a-call-failed ()
+  (efrit-do-tests--with-tools
+    (make-directory "folder")
+    (efrit-do-tests--file "binary" "a\0b")
+    (efrit-do-tests--file "large" (make-string 200 ?x))
+    (let ((efrit-do-read-limit 100))
+      (pcase-dolist (`(,name ,input . ,words)
+                     '(("buffer_create" (:content 3) "`name' (string) is missing"
+                        "`content' is not of type string")
+                       ("read_file" "{\"path\": " "arguments") ("read_file" "[1]" "arguments")
+                       ("read_file" "nonsense" "arguments") ("read_file" 7 "arguments")
+                       ("read_file" (1 2) "arguments")
+                       ("read_file" (:path "absent") "does not exist")
+                       ("read_file" (:path "folder") "directory")
+                       ("read_file" (:path "binary") "binary")
+                       ("read_file" (:path "large") "200 bytes")
+                       ("read_file" (:path "/dev/null") "not a regular file")
+                       ("todo_write" "{\"todos\": [" "column")
+                       ("eval_sexp" (:expr "(1") "End of file")
+                       ("eval_sexp" (:expr ")") "Invalid read syntax")
+                       ("eval_sexp" (:expr "#.(error \"run\")")) ("eval_sexp" (:expr "#<buffer x>"))
+                       ("eval_sexp" (:expr "(error \"no %%s way\")") "no %s way")
+                       ("shell_exec" (:command "echo out; echo err >&2; exit 3")
+                        "out\nerr\n[exit code 3]")))
+        (let ((text (efrit-do-tests--error name input)))
+          (should-not (string-search "run: " text))
+          (dolist (word words)
+            (should (string-search word text))))))))
 
 (ert-deftest efrit-do-reads-input-in-every-form-that-hosts-pass ()
   (efrit-do-tests--with-tools
@@ -101,18 +137,6 @@
                            (puthash "path" "f" table)
                            table)))
       (should (equal (efrit-do-tests--ok "read_file" input) "text")))))
-
-(ert-deftest efrit-do-says-which-arguments-are-missing-or-wrong ()
-  (efrit-do-tests--with-tools
-    (let ((text (efrit-do-tests--error "buffer_create" '(:content 3))))
-      (should (string-search "`name' (string) is missing" text))
-      (should (string-search "`content' is not of type string" text)))))
-
-(ert-deftest efrit-do-reports-arguments-that-are-not-an-object ()
-  (efrit-do-tests--with-tools
-    (dolist (input (list "{\"path\": " "[1]" "nonsense" 7 '(1 2)))
-      (should (string-search "arguments"
-                             (efrit-do-tests--error "read_file" input))))))
 
 ;;; todo_write and session_complete
 
@@ -132,27 +156,12 @@
                         (todo-write-test-todos '("Sweep" "blocked")))))
     (should (equal (todo-write-test-contents "a") '("Sweep")))))
 
-(ert-deftest efrit-do-passes-json-text-unchanged-to-the-store ()
-  (efrit-do-tests--with-tools
-    (should (string-search "column" (efrit-do-tests--error
-                                     "todo_write" "{\"todos\": [")))))
-
 (ert-deftest efrit-do-writes-a-list-of-the-project-outside-a-session ()
   (efrit-do-tests--with-tools
     (let ((efrit-do-context nil))
       (efrit-do-tests--ok "todo_write" (todo-write-test-todos "Sweep"))
       (should (string-prefix-p (expand-file-name default-directory)
                                (todo-write-current-thread))))))
-
-;;; eval_sexp
-
-(ert-deftest efrit-do-returns-the-value-of-an-expression-and-what-it-printed ()
-  (efrit-do-tests--with-tools
-    (should (equal (efrit-do-tests--ok "eval_sexp" '(:expr "(list 1 \"a\")"))
-                   "(1 \"a\")"))
-    (should (equal (efrit-do-tests--ok "eval_sexp"
-                                       '(:expr "(progn (princ \"hi\") 2)"))
-                   "2\nPrinted:\nhi"))))
 
 (ert-deftest efrit-do-evaluates-one-expression-and-nothing-after-it ()
   (efrit-do-tests--with-tools
@@ -165,22 +174,6 @@
                                                     (list :expr text))))
       (should-not (file-exists-p "evil")))))
 
-(ert-deftest efrit-do-says-why-an-expression-cannot-be-read ()
-  (efrit-do-tests--with-tools
-    (should (string-search "End of file"
-                           (efrit-do-tests--error "eval_sexp" '(:expr "(1"))))
-    (should (string-search "Invalid read syntax"
-                           (efrit-do-tests--error "eval_sexp" '(:expr ")"))))
-    (dolist (text '("#.(error \"run\")" "#<buffer x>"))
-      (should-not (string-search "run: " (efrit-do-tests--error
-                                          "eval_sexp" (list :expr text)))))))
-
-(ert-deftest efrit-do-turns-an-error-of-an-expression-into-a-result ()
-  (efrit-do-tests--with-tools
-    (should (string-search "no %s way" (efrit-do-tests--error
-                                        "eval_sexp"
-                                        '(:expr "(error \"no %%s way\")"))))))
-
 (ert-deftest efrit-do-cuts-long-results-in-the-middle-and-says-how-much ()
   (efrit-do-tests--with-tools
     (let ((efrit-do-output-limit 20))
@@ -188,25 +181,6 @@
                       "eval_sexp" '(:expr "(make-string 100 ?x)"))
                      (concat "\"xxxxxxxxx\n[… 82 characters left out …]\n"
                              "xxxxxxxxx\""))))))
-
-;;; shell_exec
-
-(ert-deftest efrit-do-runs-a-command-in-the-directory-of-the-session ()
-  (efrit-do-tests--with-tools
-    (efrit-do-tests--file "here" "")
-    (should (equal (efrit-do-tests--ok "shell_exec" '(:command "ls"))
-                   "here\n"))))
-
-(ert-deftest efrit-do-reports-output-and-code-of-a-command-that-fails ()
-  (efrit-do-tests--with-tools
-    (should (equal (efrit-do-tests--error
-                    "shell_exec" '(:command "echo out; echo err >&2; exit 3"))
-                   "out\nerr\n[exit code 3]"))))
-
-(ert-deftest efrit-do-runs-a-command-without-input ()
-  (efrit-do-tests--with-tools
-    (should (equal (efrit-do-tests--ok "shell_exec" '(:command "cat"))
-                   "(no output)"))))
 
 (ert-deftest efrit-do-stops-a-command-at-the-time-limit-and-keeps-its-output ()
   (efrit-do-tests--with-tools
@@ -230,15 +204,6 @@
         (should (string-suffix-p "99999\n100000\n" text))
         (should (string-search "588855 characters left out" text))))))
 
-;;; buffer_create
-
-(ert-deftest efrit-do-makes-a-buffer-with-text ()
-  (efrit-do-tests--with-tools
-    (efrit-do-tests--ok "buffer_create" '(:name "efrit-do-test" :content "(a)"))
-    (with-current-buffer "efrit-do-test"
-      (should (equal (buffer-string) "(a)"))
-      (kill-buffer))))
-
 (ert-deftest efrit-do-does-not-change-an-existing-buffer-of-that-name ()
   (efrit-do-tests--with-tools
     (with-current-buffer (get-buffer-create "efrit-do-test")
@@ -246,7 +211,8 @@
       (let ((text (efrit-do-tests--ok "buffer_create"
                                       '(:name "efrit-do-test" :content "x"))))
         (should (string-search "efrit-do-test<2>" text))
-        (should (equal (buffer-string) "mine")))
+        (should (equal (buffer-string) "mine"))
+        (should (equal "x" (with-current-buffer "efrit-do-test<2>" (buffer-string)))))
       (kill-buffer "efrit-do-test<2>")
       (kill-buffer))))
 
@@ -257,33 +223,6 @@
     (with-current-buffer "efrit-do-test"
       (should-not (= fill-column 7))
       (kill-buffer))))
-
-;;; read_file
-
-(ert-deftest efrit-do-reads-a-file-or-some-of-its-lines ()
-  (efrit-do-tests--with-tools
-    (efrit-do-tests--file "f" "one\ntwo\nthree\n")
-    (should (equal (efrit-do-tests--ok "read_file" '(:path "f"))
-                   "one\ntwo\nthree\n"))
-    (should (equal (efrit-do-tests--ok "read_file"
-                                       '(:path "f" :first_line 2 :last_line 2))
-                   "two\n"))
-    (should (equal (efrit-do-tests--ok "read_file"
-                                       '(:path "f" :first_line 3.0))
-                   "three\n"))))
-
-(ert-deftest efrit-do-says-why-a-file-cannot-be-read ()
-  (efrit-do-tests--with-tools
-    (make-directory "folder")
-    (efrit-do-tests--file "binary" "a\0b")
-    (efrit-do-tests--file "large" (make-string 200 ?x))
-    (let ((efrit-do-read-limit 100))
-      (pcase-dolist (`(,path . ,why)
-                     '(("absent" . "does not exist") ("folder" . "directory")
-                       ("binary" . "binary") ("large" . "200 bytes")
-                       ("/dev/null" . "not a regular file")))
-        (should (string-search why (efrit-do-tests--error
-                                    "read_file" (list :path path))))))))
 
 ;;; Consent
 

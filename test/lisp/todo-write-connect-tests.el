@@ -79,31 +79,15 @@ exec sh -c \"$3\"
            (todo-write-test-delete hosts))))))
 
 (defun todo-write-connect-tests--append (file &rest lines)
-  "Append LINES, objects, to FILE as lines of JSON."
-  (let ((coding-system-for-write 'utf-8-unix))
-    (make-directory (file-name-directory file) t)
-    (write-region (mapconcat (lambda (line) (concat (json-serialize line) "\n")) lines "")
-                  nil file t 'silent)))
-
-(defun todo-write-connect-tests--list (id &rest contents)
-  "Return the line by which the agent of session s writes CONTENTS by the call ID."
-  `(:type "assistant" :uuid ,id :sessionId "s" :cwd "/home/user/bakery" :isSidechain :false
-          :timestamp ,(format-time-string "%FT%T.%3NZ" nil t)
-          :message (:id ,id :content
-                    [(:type "tool_use" :id ,id :name "TodoWrite"
-                      :input ,(apply #'todo-write-test-todos contents))])))
-
-(defun todo-write-connect-tests--result (id)
-  "Return the line that accepts the call ID."
-  `(:type "user" :uuid ,(concat id "r") :sessionId "s" :cwd "/home/user/bakery"
-          :isSidechain :false
-          :message (:content [(:type "tool_result" :tool_use_id ,id :content "ok")])))
+  "Append LINES, plists, to FILE, a transcript of a session of the bakery."
+  (apply #'todo-write-test-transcript file "/home/user/bakery" lines))
 
 (defun todo-write-connect-tests--write (file id &rest contents)
-  "Have the agent of session s in FILE write a list of CONTENTS by the call ID."
-  (todo-write-connect-tests--append
-   file (apply #'todo-write-connect-tests--list id contents)
-   (todo-write-connect-tests--result id)))
+  "Have the agent of FILE write a list of CONTENTS by the call ID."
+  (apply #'todo-write-connect-tests--append file
+         (mapcar (lambda (line)
+                   (append line (list :timestamp (format-time-string "%FT%T.%3NZ" nil t))))
+                 (apply #'todo-write-test-transcript-list id contents))))
 
 (defun todo-write-connect-tests--process (hosts host status &optional more)
   "Write the process file of this Emacs, with STATUS, on HOST below HOSTS.
@@ -189,13 +173,11 @@ MORE are further fields."
        (equal (todo-write-activity thread) '(waiting . "permission prompt")))
       (todo-write-connect-tests--append (concat beside "custom-title.json")
                                               '(:customTitle "Bread for two"))
-      (todo-write-connect-tests--append
-       (concat beside "subagents/agent-a1.jsonl")
-       (append '(:agentId "a1")
-               (plist-put (todo-write-connect-tests--list "c3" "Knead") :isSidechain t))
-       (append '(:agentId "a1")
-               (plist-put (todo-write-connect-tests--result "c3") :isSidechain t)))
-      (todo-write-connect-tests--append file '(:type "progress" :sessionId "s"))
+      (apply #'todo-write-connect-tests--append
+             (concat beside "subagents/agent-a1.jsonl")
+             (mapcar (lambda (line) (append '(:agentId "a1" :sessionId "s" :isSidechain t) line))
+                     (todo-write-test-transcript-list "c3" "Knead")))
+      (todo-write-connect-tests--append file '(:type "progress"))
       (todo-write-connect-tests--wait
        (equal (plist-get (todo-write-summary thread) :title) "Bread for two"))
       (todo-write-connect-tests--wait
@@ -251,8 +233,7 @@ MORE are further fields."
   (todo-write-connect-tests--with
     (let ((file (expand-file-name (todo-write-connect-tests--session "one") hosts)) titles)
       (todo-write-connect-tests--append
-       file '(:type "user" :uuid "u" :sessionId "s" :cwd "/home/user/bakery" :isSidechain :false
-                    :message (:role "user" :content "Bake rye bread")))
+       file '(:type "user" :uuid "u" :message (:role "user" :content "Bake rye bread")))
       (todo-write-connect-tests--write file "c1" "Bake")
       (set-file-times file (time-subtract nil 1000000))
       (let ((default-directory "/ssh:one:/home/user/bakery/"))
@@ -283,8 +264,7 @@ MORE are further fields."
       (todo-write-connect-tests--wait (todo-write-core-call todo-write-dyn--hub-follows-p "one/claude:s"))
       (todo-write-follow-stop (concat "/ssh:one:" file))
       (todo-write-connect-tests--append
-       other '(:type "user" :uuid "u" :sessionId "t" :cwd "/home/user/bakery" :isSidechain :false
-                     :message (:role "user" :content "Eat")))
+       other '(:type "user" :uuid "u" :message (:role "user" :content "Eat")))
       (todo-write-follow-search)
       (todo-write-connect-tests--wait (todo-write-core-call todo-write-dyn--hub-follows-p "one/claude:t"))
       (should-not (todo-write-core-call todo-write-dyn--hub-follows-p "one/claude:s"))

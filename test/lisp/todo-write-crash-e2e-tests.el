@@ -155,26 +155,13 @@ process.  Return the number of the last one after it."
 
 (defun todo-write-crash-tests--grow (file from to)
   "Append the lists and calls FROM to TO, without that, to the transcript FILE."
-  (let ((session (file-name-base file)) create-lockfiles)
-    (write-region
-     (cl-loop
-      for n from from below to
-      for list = (= 0 (% n 3))
-      for input = (if list (todo-write-test-todos (format "Bed %d" n) "Path")
-                    `(:file_path ,(format "/garden/%d" n)))
-      for base = `(:sessionId ,session :cwd "/garden" :isSidechain :false)
-      concat (json-serialize
-              `( ,@base :type "assistant" :uuid ,(format "u%d" n)
-                 :message ( :id ,(format "m%d" n) :content
-                            [( :type "tool_use" :id ,(format "c%d" n)
-                               :name ,(if list "TodoWrite" "Read") :input ,input)])))
-      concat "\n"
-      concat (json-serialize
-              `( ,@base :type "user" :uuid ,(format "r%d" n)
-                 :message ( :content [( :type "tool_result" :tool_use_id ,(format "c%d" n)
-                                        :content "ok")])))
-      concat "\n")
-     nil file t 'silent)))
+  (apply #'todo-write-test-transcript file "/garden"
+         (cl-loop
+          for n from from below to
+          for id = (format "c%d" n)
+          nconc (if (= 0 (% n 3)) (todo-write-test-transcript-list id (format "Bed %d" n) "Path")
+                  (todo-write-test-transcript-call id "Read"
+                                                   `(:file_path ,(format "/garden/%d" n)))))))
 
 (defun todo-write-crash-tests--reader (files)
   "Start an Emacs that follows FILES."

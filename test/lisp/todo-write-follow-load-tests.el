@@ -36,23 +36,10 @@
 
 (defun todo-write-follow-load-tests--append (file n)
   "Append the Nth list that the agent of a session writes to FILE; 0 begins it."
-  (let ((session (file-name-base file)) create-lockfiles)
-    (write-region
-     (mapconcat
-      (lambda (line)
-        (concat (json-serialize `(:sessionId ,session :cwd "/garden" :isSidechain :false ,@line))
-                "\n"))
-      (if (= n 0)
-          `((:type "user" :uuid "u0" :message (:role "user" :content "Dig")))
-        `(( :type "assistant" :uuid ,(format "u%d" n)
-            :message ( :id ,(format "m%d" n) :content
-                       [(:type "tool_use" :id ,(format "c%d" n) :name "TodoWrite"
-                         :input ,(todo-write-test-todos (format "Bed %d" n)))]))
-          ( :type "user" :uuid ,(format "r%d" n)
-            :message (:content [( :type "tool_result" :tool_use_id ,(format "c%d" n)
-                                  :content "ok")]))))
-      "")
-     nil file t 'silent)))
+  (apply #'todo-write-test-transcript file "/garden"
+         (if (= n 0)
+             '((:type "user" :uuid "u0" :message (:role "user" :content "Dig")))
+           (todo-write-test-transcript-list (format "c%d" n) (format "Bed %d" n)))))
 
 (defun todo-write-follow-load-tests--begin (folder count)
   "Write COUNT sessions into FOLDER; return their files."

@@ -6,8 +6,8 @@
 ;;; Commentary:
 
 ;; A thread shows the list that its session wrote into the transcript, whenever
-;; following begins.  The sessions are invented, in the format of real ones;
-;; todo-write-follow-e2e-tests.el follows recorded ones.
+;; following begins.  The sessions are invented, in the format of real ones; the
+;; program's own tests read recorded ones.
 
 ;;; Code:
 
@@ -102,14 +102,9 @@ Its agent has a list of CONTENTS.  Return FILE."
 
 (defun todo-write-follow-tests--write (file session id &rest contents)
   "Let the agent of SESSION in FILE write a list of CONTENTS by the call ID."
-  (todo-write-follow-tests--append
-   file
-   `(:type "assistant" :uuid ,(concat session id) :sessionId ,session :isSidechain :false
-           :message (:id ,id :content
-                     [(:type "tool_use" :id ,id :name "TodoWrite"
-                       :input ,(apply #'todo-write-test-todos contents))]))
-   `(:type "user" :uuid ,(concat session id "r") :sessionId ,session :isSidechain :false
-           :message (:content [(:type "tool_result" :tool_use_id ,id :content "ok")]))))
+  (apply #'todo-write-follow-tests--append
+         file (mapcar (lambda (line) (append line `(:sessionId ,session :isSidechain :false)))
+                      (apply #'todo-write-test-transcript-list id contents))))
 
 (defun todo-write-follow-tests--fixture (name)
   "Return the file NAME among the fixtures."
@@ -1071,13 +1066,9 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
                                  (substring-no-properties (nth 2 (cadr affixed)))))))))
 
 (defun todo-write-follow-tests--task (file id name input)
-  "Let the agent of the session \"s\" in FILE make the call ID of NAME with INPUT."
-  (todo-write-follow-tests--append
-   file
-   `(:type "assistant" :uuid ,id :sessionId "s" :isSidechain :false
-           :message (:id ,id :content [(:type "tool_use" :id ,id :name ,name :input ,input)]))
-   `(:type "user" :uuid ,(concat id "r") :sessionId "s" :isSidechain :false
-           :message (:content [(:type "tool_result" :tool_use_id ,id :content "ok")]))))
+  "Let the agent of FILE make the call ID of NAME with INPUT."
+  (apply #'todo-write-test-transcript file default-directory
+         (todo-write-test-transcript-call id name input)))
 
 (ert-deftest todo-write-follow-tests-a-row-ends-with-the-blockers-and-owner-of-its-task ()
   (todo-write-follow-tests--with
@@ -1136,20 +1127,9 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
           (should (re-search-forward "Bake (after 9) +after 2  @@@baker$" nil t))
           (kill-buffer))))))
 
-(ert-deftest todo-write-follow-tests-wrong-arguments-are-input-errors ()
+(ert-deftest todo-write-follow-of-a-folder-signals ()
   (todo-write-follow-tests--with
-    (dolist (form '((todo-write-dyn--hub-follow 5 nil nil)
-                    (todo-write-dyn--hub-follow "x" (list "one") nil)
-                    (todo-write-dyn--hub-set "1" nil)
-                    (todo-write-dyn--tell nil '(homes (("claude")) nil))
-                    (todo-write-dyn--tell nil '(homes (("emacs" . "/x")) nil))
-                    (todo-write-dyn--tell nil '(connect (:name "x")))
-                    (todo-write-dyn--file-bytes "x" -1)
-                    (todo-write-dyn--hub-stop nil nil)))
-      (should-error (eval form t) :type 'todo-write-input-error))
-    (should-error (todo-write-follow folder) :type 'todo-write-input-error)
-    (should-error (todo-write-follow (expand-file-name "later.jsonl" folder))
-                  :type 'todo-write-input-error)))
+    (should-error (todo-write-follow folder) :type 'todo-write-input-error)))
 
 (ert-deftest todo-write-follow-of-a-missing-file-signals ()
   (todo-write-with-store

@@ -22,30 +22,13 @@
 (require 'todo-write-user-helper)
 
 (defun todo-write-hang-tests--append (home session n)
-  "Append the Nth list of SESSION to its transcript in HOME; 1 begins it.
+  "Append the Nth list that the agent of SESSION writes to its transcript in HOME.
 Its agent runs in the folder project of HOME."
-  (let ((file (expand-file-name (format "projects/-garden/%s.jsonl" session) home))
-        create-lockfiles)
-    (write-region
-     (mapconcat
-      (lambda (line)
-        (concat (json-serialize
-                 `( :sessionId ,session :isSidechain :false
-                    :cwd ,(replace-regexp-in-string "/files/" "/mount/"
-                                                    (expand-file-name "project" home))
-                    ,@line))
-                "\n"))
-      `(,@(and (= n 1)
-               `((:type "user" :uuid "u0" :message (:role "user" :content "Dig"))))
-        ( :type "assistant" :uuid ,(format "u%d" n)
-          :message ( :id ,(format "m%d" n) :content
-                     [(:type "tool_use" :id ,(format "c%d" n) :name "TodoWrite"
-                       :input ,(todo-write-test-todos (format "Bed %d" n)))]))
-        ( :type "user" :uuid ,(format "r%d" n)
-          :message (:content [( :type "tool_result" :tool_use_id ,(format "c%d" n)
-                                :content "ok")])))
-      "")
-     nil file t 'silent)))
+  (apply #'todo-write-test-transcript
+         (expand-file-name (format "projects/-garden/%s.jsonl" session) home)
+         (replace-regexp-in-string "/files/" "/mount/" (expand-file-name "project" home))
+         (append (and (= n 1) '((:type "user" :uuid "u0" :message (:role "user" :content "Dig"))))
+                 (todo-write-test-transcript-list (format "c%d" n) (format "Bed %d" n)))))
 
 (defun todo-write-hang-tests--make-home (home sessions)
   "Make HOME, with the first lists of SESSIONS and a process file of this Emacs."

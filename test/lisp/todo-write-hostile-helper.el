@@ -27,19 +27,11 @@
   (make-directory (file-name-directory file) t)
   (call-process "mkfifo" nil nil nil file))
 
-(defun todo-write-hostile--lines (session folder content)
-  "Return the lines of a transcript of SESSION in FOLDER with a task CONTENT."
-  (let ((line (lambda (id type blocks)
-                (concat (json-serialize
-                         `(:type ,type :uuid ,(concat session id) :sessionId ,session :cwd ,folder
-                           :isSidechain :false :message (:role ,type :content ,blocks)))
-                        "\n"))))
-    (concat
-     (funcall line "1" "user" content)
-     (funcall line "2" "assistant"
-              `[(:type "tool_use" :id ,session :name "TodoWrite"
-                 :input (:todos [(:content ,content :status "in_progress" :activeForm ,content)]))])
-     (funcall line "3" "user" `[(:type "tool_result" :tool_use_id ,session :content "ok")]))))
+(defun todo-write-hostile--session (file folder content)
+  "Append a prompt and a list of CONTENT of an agent in FOLDER to the transcript FILE."
+  (apply #'todo-write-test-transcript file folder
+         `(:type "user" :uuid "1" :message (:role "user" :content ,content))
+         (todo-write-test-transcript-list "c" (list content "in_progress"))))
 
 (defun todo-write-hostile-make-project (project mark)
   "Fill the folder PROJECT; code that is evaluated there creates the file MARK."
@@ -66,11 +58,9 @@
     (todo-write-hostile--write (concat (file-name-as-directory folder) "\xff.jsonl") "{}\n")
     (make-directory (concat folder "-\xfe"))
     ;; A line that never ends, after a good beginning, in a sparse file of 20 GB.
-    (todo-write-hostile--write (funcall file "sparse.jsonl")
-                               (todo-write-hostile--lines "sparse" project "Dig"))
+    (todo-write-hostile--session (funcall file "sparse.jsonl") project "Dig")
     (call-process "truncate" nil nil nil "-s" "20G" (funcall file "sparse.jsonl"))
-    (todo-write-hostile--write (funcall file "good.jsonl")
-                               (todo-write-hostile--lines "good" project "Sift"))))
+    (todo-write-hostile--session (funcall file "good.jsonl") project "Sift")))
 
 (defun todo-write-hostile-make-home (home project)
   "Fill HOME/.claude and HOME/.codex with the sessions of agents in PROJECT.

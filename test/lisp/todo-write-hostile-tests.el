@@ -24,7 +24,7 @@
     (let ((later (expand-file-name "later.jsonl" folder)))
       (todo-write-agents-mode)
       (todo-write-test-wait #'todo-write-hostile-followed-p)
-      (todo-write-hostile--write later (todo-write-hostile--lines "later" project "Knead"))
+      (todo-write-hostile--session later project "Knead")
       (todo-write-test-wait
        (lambda () (equal (todo-write-test-contents "claude:later") '("Knead")))))))
 
@@ -48,13 +48,12 @@
 
 (ert-deftest todo-write-many-sessions-among-hostile-files-are-followed ()
   (todo-write-hostile-with
-    (dotimes (n 250)
-      (let ((name (format "many%d" n)))
-        (todo-write-hostile--write (expand-file-name (concat name ".jsonl") folder)
-                                   (todo-write-hostile--lines name project name))))
+    (dotimes (n 100)
+      (todo-write-hostile--session (expand-file-name (format "many%d.jsonl" n) folder)
+                                   project "Knead"))
     (todo-write-agents-mode)
     (todo-write-test-wait
-     (lambda () (cl-loop for n below 250
+     (lambda () (cl-loop for n below 100
                          always (todo-write-core-call todo-write-dyn--hub-follows-p
                                   (format "claude:many%d" n)))))))
 

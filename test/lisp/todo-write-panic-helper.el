@@ -114,27 +114,6 @@ passes fewer places."
 
 ;;; Sessions that are followed
 
-(defun todo-write-panic--write-session (file)
-  "Write a session of Claude Code with three lists to FILE."
-  (let ((session (file-name-base file)) lines)
-    (dotimes (n 3)
-      (push `( :type "assistant" :uuid ,(format "u%d" n)
-               :message ( :id ,(format "m%d" n) :content
-                          [(:type "tool_use" :id ,(format "c%d" n) :name "TodoWrite"
-                            :input ,(todo-write-test-todos (format "Bed %d" n)))]))
-            lines)
-      (push `( :type "user" :uuid ,(format "r%d" n)
-               :message (:content [( :type "tool_result" :tool_use_id ,(format "c%d" n)
-                                     :content "ok")]))
-            lines))
-    (write-region
-     (mapconcat (lambda (line)
-                  (concat (json-serialize
-                           `(:sessionId ,session :cwd "/garden" :isSidechain :false ,@line))
-                          "\n"))
-                (nreverse lines) "")
-     nil file nil 'silent)))
-
 (defun todo-write-panic--recorded (file)
   "Return how many lists of the session FILE are recorded."
   (or (plist-get (todo-write-summary (concat "claude:" (file-name-base file))) :revision) 0))
@@ -148,7 +127,11 @@ no panic."
                          collect (expand-file-name (format "p%d-%d.jsonl" number n) folder)))
          (recorded-p (lambda (file) (= 3 (todo-write-panic--recorded file))))
          (left number))
-    (mapc #'todo-write-panic--write-session files)
+    (dolist (file files)
+      (apply #'todo-write-test-transcript file "/garden"
+             (cl-loop for n below 3
+                      nconc (todo-write-test-transcript-list (format "c%d" n)
+                                                             (format "Bed %d" n)))))
     (mapc #'todo-write-follow--begin files)
     (while (and (< 0 left) (not (cl-every recorded-p files)))
       (todo-write-dyn--panic-at left)

@@ -243,5 +243,33 @@ They must print one Lisp object with `prin1'.  Ignore standard error."
   (replace-regexp-in-string "[^a-zA-Z0-9]" "-"
                             (directory-file-name (file-local-name directory))))
 
+;; The id of a line has that of its session, since a fork has lines of another one.
+(defun todo-write-test-transcript (file folder &rest lines)
+  "Append LINES, plists, to the transcript FILE of an agent in FOLDER.
+Each gets the fields that it has not and each line has; the session has
+the name of FILE."
+  (let ((session (file-name-base file)) (coding-system-for-write 'utf-8-unix) create-lockfiles)
+    (make-directory (file-name-directory file) t)
+    (write-region
+     (mapconcat (lambda (line)
+                  (concat (json-serialize
+                           `(:uuid ,(concat session (plist-get line :uuid)) ,@line
+                             :sessionId ,session :cwd ,folder :isSidechain :false))
+                          "\n"))
+                lines "")
+     nil file t 'silent)))
+
+(defun todo-write-test-transcript-call (id name input)
+  "Return lines of a transcript: a call ID of the tool NAME with INPUT, and its result."
+  `((:type "assistant" :uuid ,(concat "u" id)
+     :message (:id ,(concat "m" id)
+               :content [(:type "tool_use" :id ,id :name ,name :input ,input)]))
+    (:type "user" :uuid ,(concat "r" id)
+     :message (:content [(:type "tool_result" :tool_use_id ,id :content "ok")]))))
+
+(defun todo-write-test-transcript-list (id &rest contents)
+  "Return lines of a transcript: a list of CONTENTS, written by the call ID."
+  (todo-write-test-transcript-call id "TodoWrite" (apply #'todo-write-test-todos contents)))
+
 (provide 'todo-write-test-helper)
 ;;; todo-write-test-helper.el ends here

@@ -72,17 +72,15 @@
 
 ;;; Connections
 
-(defun fuzz-socket-cases--connect (&optional reads)
-  "Return a new connection.
-If READS is non-nil, its answers are counted, else they are never read."
+(defun fuzz-socket-cases--connect ()
+  "Return a new connection, of which the answers are counted."
   (let ((process (make-network-process
                   :name "case" :family 'local :service fuzz-socket-cases--socket
                   :coding 'binary :noquery t :sentinel #'ignore
-                  :filter (if (not reads) t
-                            (lambda (process text)
-                              (process-put process 'answers
-                                           (+ (or (process-get process 'answers) 0)
-                                              (seq-count (lambda (char) (eq char ?\n)) text))))))))
+                  :filter (lambda (process text)
+                            (process-put process 'answers
+                                         (+ (or (process-get process 'answers) 0)
+                                            (seq-count (lambda (char) (eq char ?\n)) text)))))))
     (push process fuzz-socket-cases--open)
     process))
 
@@ -96,7 +94,7 @@ An Emacs that closed the connection is no error."
 
 (defun fuzz-socket-cases--hello (role &rest fields)
   "Connect as ROLE with FIELDS in the hello; return the connection."
-  (let ((process (fuzz-socket-cases--connect t)))
+  (let ((process (fuzz-socket-cases--connect)))
     (fuzz-socket-cases--send
      process (append fields
                      (list :type "hello" :protocol 2 :roles (vector role) :version "0"
@@ -113,7 +111,7 @@ An Emacs that closed the connection is no error."
 
 (defun fuzz-socket-cases--settle ()
   "Wait until Emacs answers a new connection, after what it read before."
-  (let ((process (fuzz-socket-cases--connect t)) (end (+ (float-time) 60)))
+  (let ((process (fuzz-socket-cases--connect)) (end (+ (float-time) 60)))
     ;; The question of a hook would not reach Emacs.
     (fuzz-socket-cases--send process '(:type "hello" :protocol 2 :roles ["plan" "note"] :id "settle"))
     (fuzz-socket-cases--send process '(:type "call" :call 1 :role "note" :session "settle"))
@@ -183,17 +181,6 @@ An Emacs that closed the connection is no error."
                   (list :subagent (format "a%d" n) :task (fuzz-socket-cases--text 3000)))))
     (when (= 0 (random 2))
       (fuzz-socket-cases--send process '(:type "bye")))))
-
-(defun fuzz-socket-cases-hellos ()
-  "Connect again and again, with large fields."
-  (dotimes (_ (fuzz-socket-cases--count 220))
-    (fuzz-socket-cases--hello
-     (fuzz-socket-cases--one-of "tool" "plan" "permission" "note" "x")
-     :client (fuzz-socket-cases--text 100000) :project (concat "/" (fuzz-socket-cases--text 100000))
-     :pidDomain (fuzz-socket-cases--text 10000)
-     :process (fuzz-socket-cases--one-of 0 1 4294967295 (random 100000)))
-    (when (= 0 (random 3))
-      (delete-process (nth (random (length fuzz-socket-cases--open)) fuzz-socket-cases--open)))))
 
 (defun fuzz-socket-cases--ask (tool input &rest fields)
   "Ask whether TOOL may run with INPUT, with FIELDS of the hook."
@@ -269,33 +256,6 @@ An Emacs that closed the connection is no error."
         (1 (fuzz-socket-cases--send process (list :type (fuzz-socket-cases--text 100))))
         (_ (fuzz-socket-cases--call process (format "s%d" (random 30)) arguments))))))
 
-(defun fuzz-socket-cases-unread ()
-  "Call without reading any answer."
-  (dotimes (_ (1+ (fuzz-socket-cases--count 20)))
-    (let ((process (fuzz-socket-cases--hello "tool")) (todos (fuzz-socket-cases--todos 2 10)))
-      (set-process-filter process t)
-      (with-timeout (2)
-        (dotimes (n (fuzz-socket-cases--count 1000))
-          (fuzz-socket-cases--call process (format "s%d" (% n 3)) todos))))))
-
-(defun fuzz-socket-cases-pieces ()
-  "Send lines in pieces on many connections, and leave some incomplete."
-  (let ((line (concat (json-serialize
-                       (list :type "call" :call 1 :session "pieces"
-                             :arguments (fuzz-socket-cases--todos (fuzz-socket-cases--count 300) 1000)))
-                      "\n"))
-        (processes (cl-loop repeat (1+ (fuzz-socket-cases--count 40))
-                            collect (fuzz-socket-cases--hello "tool")))
-        (start 0))
-    (while (< start (length line))
-      (let ((end (min (length line) (+ start 1 (fuzz-socket-cases--count 200000)))))
-        (dolist (process processes)
-          (when (process-live-p process)
-            (ignore-errors (process-send-string process (encode-coding-string
-                                                         (substring line start end) 'utf-8)))))
-        (setq start (if (= 0 (random 30)) (length line) end))))
-    (cl-incf fuzz-socket-cases--sent (length processes))))
-
 ;;; Mutated messages
 
 (defun fuzz-socket-cases--messages ()
@@ -354,7 +314,7 @@ An Emacs that closed the connection is no error."
   (dotimes (_ 20)
     (dotimes (_ 50)
       (pcase-let ((`(,hello ,message) (fuzz-socket-cases--messages))
-                  (process (fuzz-socket-cases--connect t)))
+                  (process (fuzz-socket-cases--connect)))
         (if (= 0 (random 4))
             (setq hello (fuzz-socket-cases--mutate hello))
           (setq message (fuzz-socket-cases--mutate message)))

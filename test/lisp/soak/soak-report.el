@@ -6,7 +6,7 @@
 ;;; Commentary:
 
 ;; Writes into the folder SOAK_OUTPUT: soak.tsv, a line for each sample; soak.txt,
-;; errors and a table.
+;; errors and whether memory grew.
 
 ;;; Code:
 
@@ -14,8 +14,8 @@
 (require 'seq)
 
 (defconst soak-report--columns
-  '(seconds operations rss used lisp files buffers overlays timers journals)
-  "Columns of a sample.  Memory and journals are in KiB.")
+  '(seconds operations rss used lisp files buffers timers)
+  "Columns of a sample.  Memory is in KiB.")
 
 (defvar soak-report--samples nil
   "All samples, newest first.")
@@ -68,27 +68,12 @@ The value is a cons of live objects and of free space for new ones."
   "Return the number of open files of Emacs, or 0 if it is unknown."
   (if (file-directory-p "/proc/self/fd") (length (directory-files "/proc/self/fd")) 0))
 
-(defun soak-report--overlays ()
-  "Return the number of overlays in all buffers."
-  (apply #'+ (mapcar (lambda (buffer)
-                       (with-current-buffer buffer
-                         (let ((lists (overlay-lists)))
-                           (+ (length (car lists)) (length (cdr lists))))))
-                     (buffer-list))))
-
-(defun soak-report--journals ()
-  "Return the size of all journals in KiB."
-  (/ (apply #'+ (mapcar (lambda (file) (or (file-attribute-size (file-attributes file)) 0))
-                        (and (file-directory-p todo-write-directory)
-                             (directory-files-recursively todo-write-directory "jsonl\\'"))))
-     1024))
-
 (defun soak-report-sample (seconds operations)
   "Take and write a sample after SECONDS and OPERATIONS."
   (let* ((lisp (soak-report--lisp))
          (sample (list seconds operations (soak-report--rss) (soak-report--used (cdr lisp))
-                       (car lisp) (soak-report--files) (length (buffer-list)) (soak-report--overlays)
-                       (length (append timer-list timer-idle-list)) (soak-report--journals)))
+                       (car lisp) (soak-report--files) (length (buffer-list))
+                       (length (append timer-list timer-idle-list))))
          (line (lambda (values) (concat (mapconcat (lambda (value) (format "%s" value)) values "\t")
                                         "\n"))))
     (write-region (concat (unless soak-report--samples (funcall line soak-report--columns))
@@ -96,67 +81,39 @@ The value is a cons of live objects and of free space for new ones."
                   nil (soak-report--file "soak.tsv") t 'silent)
     (push sample soak-report--samples)))
 
-(defun soak-report--column (name &optional from to)
-  "Return the column NAME of the samples between FROM and TO, oldest first.
-FROM and TO are fractions of all samples, 0.0 and 1.0 by default."
+(defun soak-report--median (name from to)
+  "Return the median of the column NAME of the samples between FROM and TO.
+FROM and TO are fractions of all samples."
   (let* ((samples (reverse soak-report--samples))
          (count (length samples))
-         (place (cl-position name soak-report--columns)))
-    (mapcar (lambda (sample) (nth place sample))
-            (seq-subseq samples (floor (* (or from 0.0) count)) (floor (* (or to 1.0) count))))))
+         (place (cl-position name soak-report--columns))
+         (numbers (sort (mapcar (lambda (sample) (nth place sample))
+                                (seq-subseq samples (floor (* from count)) (floor (* to count))))
+                        #'<)))
+    (nth (/ (length numbers) 2) numbers)))
 
-(defun soak-report--median (numbers)
-  "Return the median of NUMBERS, or 0 for none."
-  (or (nth (/ (length numbers) 2) (sort (copy-sequence numbers) #'<)) 0))
-
-(defun soak-report--slope (name)
-  "Return the growth of the column NAME in an hour, by least squares.
-Ignore the first quarter, in which caches fill."
-  (let* ((x (soak-report--column 'seconds 0.25))
-         (y (soak-report--column name 0.25))
-         (count (max 1 (length x)))
-         (mean-x (/ (apply #'+ x) (float count)))
-         (mean-y (/ (apply #'+ y) (float count)))
-         (spread (apply #'+ (mapcar (lambda (x) (expt (- x mean-x) 2)) x))))
-    (if (zerop spread) 0.0
-      (* 3600 (/ (apply #'+ (cl-mapcar (lambda (x y) (* (- x mean-x) (- y mean-y))) x y))
-                 spread)))))
-
-(defun soak-report--flat-p ()
-  "Return non-nil unless memory grew from the second quarter to the last.
-A twentieth is the noise of an allocator.  Short runs count as flat."
-  (or (< (length soak-report--samples) 12)
-      (cl-loop for name in '(rss used lisp files)
-               always (<= (soak-report--median (soak-report--column name 0.75))
-                          (* 1.05 (soak-report--median (soak-report--column name 0.25 0.5)))))))
-
-;;; Table
+(defun soak-report--grew ()
+  "Return the columns that grew from the second quarter to the last.
+A twentieth is the noise of an allocator.  In short runs, caches still fill."
+  (unless (< (length soak-report--samples) 12)
+    (seq-filter (lambda (name) (> (soak-report--median name 0.75 1.0)
+                                  (* 1.05 (soak-report--median name 0.25 0.5))))
+                '(rss used lisp files))))
 
 (defun soak-report (operations counts errors)
-  "Write the table; return non-nil if all went well.
+  "Write what was done; return non-nil if all went well.
 OPERATIONS are as in `soak-operations'.  COUNTS and ERRORS are hash
 tables from their names to numbers."
   (let ((failed (apply #'+ (hash-table-values errors)))
-        (flat (soak-report--flat-p)))
+        (grew (soak-report--grew)))
     (soak-report-line "%-14s %9s %7s" "operation" "times" "errors")
     (pcase-dolist (`(,name . ,_) operations)
       (soak-report-line "%-14s %9d %7d" name (gethash name counts 0) (gethash name errors 0)))
-    (soak-report-line "%-14s %9d %7d" "all" (apply #'+ (hash-table-values counts)) failed)
-    (soak-report-line "\n%-14s %9s %9s %9s %9s %12s" "" "first" "median" "last" "most" "an hour")
-    (pcase-dolist (`(,name ,title ,unit)
-                   '((rss "memory, MiB" 1024.0) (used "in use, MiB" 1024.0)
-                     (lisp "Lisp, MiB" 1024.0)
-                     (journals "journals, MiB" 1024.0) (files "open files" 1)
-                     (buffers "buffers" 1) (overlays "overlays" 1) (timers "timers" 1)))
-      (let ((column (mapcar (lambda (value) (/ value (float unit))) (soak-report--column name))))
-        (soak-report-line "%-14s %9.1f %9.1f %9.1f %9.1f %+12.2f" title (car column)
-                          (soak-report--median column) (car (last column))
-                          (apply #'max column) (/ (soak-report--slope name) unit))))
-    (soak-report-line "\nEmacs %s, seed %s, %.1f minutes: %s, memory %s" emacs-version (getenv "SEED")
-                      (/ (apply #'max (soak-report--column 'seconds)) 60.0)
+    (soak-report-line "\nEmacs %s, seed %s, %d seconds: %s, %s" emacs-version (getenv "SEED")
+                      (caar soak-report--samples)
                       (if (zerop failed) "no error" (format "%d ERRORS" failed))
-                      (if flat "flat" "GREW"))
-    (and (zerop failed) flat)))
+                      (if grew (format "%s GREW" grew) "memory flat"))
+    (and (zerop failed) (null grew))))
 
 (provide 'soak-report)
 ;;; soak-report.el ends here
