@@ -20,7 +20,6 @@
 (require 'todo-write-answer-keys)
 (require 'todo-write-answer-text)
 (require 'todo-write-attention)
-(require 'todo-write-choose)
 (require 'todo-write-menu)
 (require 'todo-write-buffer)
 (require 'todo-write-request)
@@ -564,7 +563,7 @@ THREAD is the key of the agent's thread; by default, that of the row at
 point in the overview, else that of this buffer's plan, else the agent
 that has waited longest.  After an answer, the next request is shown."
   (interactive)
-  (let* ((thread (or thread (todo-write-choose-at-point)))
+  (let* ((thread (or thread (todo-write-buffer-thread-here)))
          (requests (todo-write-requests))
          (own (seq-find (lambda (request)
                           (let ((key (plist-get request :thread)))

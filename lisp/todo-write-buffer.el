@@ -115,6 +115,53 @@ ACTION is passed to `pop-to-buffer'."
   (setq todo-write-view-thread thread)
   (current-buffer))
 
+;;; The plan that a command is about
+
+;; Commands work in a plan, in the overview, and in any other buffer: there they are about
+;; the plan of the current project.
+
+(defun todo-write-buffer-thread-here ()
+  "Return the key of the thread at point in the overview or of this buffer, or nil."
+  (or todo-write-view-thread
+      (and (derived-mode-p 'todo-write-list-mode) (tabulated-list-get-id))))
+
+(defun todo-write-buffer-thread ()
+  "Return the key of the thread that a command is about.
+That is the one at point in the overview or of this buffer, by default
+the one that `todo-write-show' shows.  Signal a `user-error' if there is
+no thread."
+  (or (todo-write-buffer-thread-here) (todo-write-buffer-default-thread)
+      (todo-write-buffer-signal-no-plan)))
+
+(defun todo-write-buffer-signal-no-plan ()
+  "Signal a `user-error' that says where plans come from."
+  (user-error "There is no plan yet; an agent begins one with todo_write"))
+
+(defun todo-write-buffer-default-thread ()
+  "Return the newest thread of the current project, else the one written last.
+The value is a key, or nil.  For a subagent's thread, return that of the
+agent that it works for."
+  (let* ((project (todo-write--project))
+         (current (todo-write-current-thread project))
+         (key (or (and current
+                       (equal project (plist-get (todo-write-about current) :project))
+                       current)
+                  (todo-write-kept-newest-of-project)
+                  current
+                  (car (todo-write-threads)))))
+    (or (caar (last (and key (todo-write-buffer-ancestors key)))) key)))
+
+(defconst todo-write-buffer-deepest 3
+  "Maximum depth of subagents of subagents.")
+
+(defun todo-write-buffer-ancestors (thread)
+  "Return the parents of THREAD, a list of (KEY . ITEM-ID), the nearest first."
+  (cl-loop repeat todo-write-buffer-deepest
+           for parent = (todo-write-parent thread)
+           while parent
+           collect parent
+           do (setq thread (car parent))))
+
 ;;; Buttons
 
 (define-button-type 'todo-write-button

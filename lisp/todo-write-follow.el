@@ -20,7 +20,7 @@
 (require 'todo-write)
 (require 'todo-write-commands)
 (require 'todo-write-follow-sessions)
-(require 'todo-write-choose)
+(require 'todo-write-buffer)
 (require 'todo-write-hub)
 (require 'todo-write-machines)
 (require 'todo-write-socket)
@@ -102,7 +102,7 @@ are read in the minibuffer.  Then the machine is connected first; see
 
 (defun todo-write-follow--file-here ()
   "Return the transcript of the session of the plan here, or signal a `user-error'."
-  (let ((thread (todo-write-choose-thread)))
+  (let ((thread (todo-write-buffer-thread)))
     (todo-write-follow--session-file
      (or (seq-find (lambda (session)
                      (equal thread (todo-write-follow--session-thread session)))

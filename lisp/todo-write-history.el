@@ -13,7 +13,6 @@
 
 (require 'todo-write)
 (require 'todo-write-detail)
-(require 'todo-write-choose)
 (require 'todo-write-menu)
 (require 'todo-write-buffer)
 (require 'todo-write-row)
@@ -193,7 +192,7 @@ is about dependencies and the owner."
 THREAD is a key, by default the one at point or of this buffer, else that
 of `todo-write-show'."
   (interactive)
-  (let ((thread (or thread (todo-write-choose-thread))))
+  (let ((thread (or thread (todo-write-buffer-thread))))
     (unless (todo-write-revisions thread)
       (user-error "This plan has no history yet"))
     (prog1 (todo-write-buffer-pop-to

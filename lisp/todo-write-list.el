@@ -19,7 +19,6 @@
 (require 'todo-write-attention)
 (require 'todo-write-commands)
 (require 'todo-write-unsaved)
-(require 'todo-write-choose)
 (require 'todo-write-menu)
 (require 'todo-write-buffer)
 (require 'todo-write-row)
@@ -439,7 +438,7 @@ They are grouped by state, with progress, agent, age and project beside
 them.  Signal a `user-error' if there is no thread."
   (let* ((agents (todo-write-list--titled
                   (or (todo-write-list--known-agents (todo-write-list--earlier))
-                      (todo-write-choose-signal-none))))
+                      (todo-write-buffer-signal-no-plan))))
          (input (completing-read
                  prompt
                  (todo-write-text-completion-table

@@ -13,7 +13,6 @@
 (require 'todo-write)
 (require 'todo-write-commands)
 (require 'todo-write-story-words)
-(require 'todo-write-choose)
 (require 'todo-write-menu)
 (require 'todo-write-buffer)
 (require 'todo-write-row)
@@ -67,7 +66,7 @@ Signal a `user-error' if there is no thread."
   (interactive (list (and current-prefix-arg
                           (todo-write-read-thread "Log of thread: "))))
   (prog1 (todo-write-buffer-pop-to "*todo-write-log*" 'todo-write-log-mode
-                                 (or thread (todo-write-choose-thread)))
+                                 (or thread (todo-write-buffer-thread)))
     (funcall todo-write-events-draw)
     (goto-char (point-max))))
 

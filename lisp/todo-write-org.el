@@ -10,7 +10,7 @@
 ;;; Code:
 
 (require 'todo-write)
-(require 'todo-write-choose)
+(require 'todo-write-buffer)
 (require 'todo-write-row)
 (require 'todo-write-story-sums)
 (require 'todo-write-text)
@@ -121,7 +121,7 @@ FORMAT is as in `todo-write-check-list': Markdown with files, lines and
 prompts, or interactively with a prefix argument, Org.  In a review, copy
 that as for a pull request: files, tasks or prompts, commits, commands
 that failed, and your comments."
-  (interactive (list (todo-write-choose-thread)
+  (interactive (list (todo-write-buffer-thread)
                      (and current-prefix-arg 'org)))
   (let* ((review todo-write-org-review)
          (format (unless review format))

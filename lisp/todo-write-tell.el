@@ -20,7 +20,7 @@
 (require 'map)
 (require 'todo-write)
 (require 'todo-write-attention)
-(require 'todo-write-choose)
+(require 'todo-write-buffer)
 (require 'todo-write-compose)
 (require 'todo-write-events)
 (require 'todo-write-host)
@@ -252,7 +252,7 @@ message reaches the agent, such a comment is copied instead, together with
 those that were copied since your last prompt, so that one paste has all."
   (interactive
    ;; Elsewhere, one could be taken for another.
-   (let ((thread (or (todo-write-choose-at-point)
+   (let ((thread (or (todo-write-buffer-thread-here)
                      (todo-write-read-thread "Tell the agent of: "))))
      (todo-write-tell--check thread)
      (list thread nil))

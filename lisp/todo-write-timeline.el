@@ -12,7 +12,6 @@
 
 (require 'todo-write)
 (require 'todo-write-commands)
-(require 'todo-write-choose)
 (require 'todo-write-history)
 (require 'todo-write-menu)
 (require 'todo-write-buffer)
@@ -171,7 +170,7 @@ of `todo-write-show'.  Tasks that left the list uncompleted are marked as
 such.  Signal a `user-error' if there is no thread."
   (interactive)
   (prog1 (todo-write-buffer-pop-to "*todo-write-timeline*" 'todo-write-timeline-mode
-                                 (or thread (todo-write-choose-thread)))
+                                 (or thread (todo-write-buffer-thread)))
     (funcall todo-write-events-draw)
     (goto-char (point-min))))
 

@@ -12,11 +12,9 @@
 (require 'text-property-search)
 (require 'todo-write)
 (require 'todo-write-attention)
-(require 'todo-write-children)
 (require 'todo-write-commands)
 (require 'todo-write-detail)
 (require 'todo-write-footer)
-(require 'todo-write-choose)
 (require 'todo-write-menu)
 (require 'todo-write-buffer)
 (require 'todo-write-view-position)
@@ -164,7 +162,7 @@ PART is the id of a task, or (turn . N).  Return nil if it is not shown."
   "Show the plan of the agent that this subagent works for."
   (interactive nil todo-write-view-mode)
   (pcase (and todo-write-view-thread
-              (car (todo-write-children-ancestors todo-write-view-thread)))
+              (car (todo-write-buffer-ancestors todo-write-view-thread)))
     (`(,parent . ,id) (with-current-buffer (todo-write-show parent t)
                         (todo-write-view-move-goto-any id)))
     (_ (user-error "This plan's agent works for no other"))))
@@ -178,7 +176,7 @@ Else show its tmux pane, or say where the agent runs."
 (defun todo-write-view-move--thread ()
   "Return the key of this plan, or of the agent at point in the overview.
 Signal a `user-error' if there is none."
-  (or (todo-write-choose-at-point)
+  (or (todo-write-buffer-thread-here)
       (user-error (if (derived-mode-p 'todo-write-list-mode) "No agent here"
                     "There is no plan here yet"))))
 

@@ -12,7 +12,6 @@
 
 (require 'map)
 (require 'todo-write)
-(require 'todo-write-children)
 (require 'todo-write-commands)
 (require 'todo-write-detail)
 (require 'todo-write-footer)
@@ -77,7 +76,7 @@ line has the property `todo-write-part'; see todo-write-view-position.el."
              (state (and (< 0 (or (plist-get summary :revision) 0)) (plist-get summary :state)))
              (work (ask #'todo-write-plan-header-work))
              (unseen (and thread (todo-write-core-call todo-write-dyn--unseen thread)))
-             (children (ask #'todo-write-children-by-item))
+             (children (ask #'todo-write-view-rows--children))
              (headings (ask #'todo-write-footer-headings))
              (tasks (ask #'todo-write-view-rows--tasks summary))
              (folds (todo-write-view-rows--folds tasks children windows))
@@ -100,7 +99,7 @@ line has the property `todo-write-part'; see todo-write-view-position.el."
                                       (todo-write-view-rows--insert-planless thread)
                                     (todo-write-view-rows--insert-welcome)))))
             ('empty (insert (propertize " The list is empty.\n" 'face 'todo-write-detail))))
-          (todo-write-children-insert (cdr (assoc nil children)) width)
+          (todo-write-view-rows--insert-children (cdr (assoc nil children)) width)
           (when thread
             (todo-write-footer-insert thread headings (mapcar #'cdr tasks) running
                                       (plist-get unseen :turns) width))
@@ -193,8 +192,56 @@ CHILDREN are the threads of its subagents."
     (when open
       (insert (todo-write-detail-string thread item width))
       (todo-write-story-insert thread id width))
-    (todo-write-children-insert children width open)
+    (todo-write-view-rows--insert-children children width open)
     (add-text-properties start (point) (list 'todo-write-id id 'todo-write-part id))))
+
+;;; The lists of subagents
+
+(defun todo-write-view-rows--children (thread)
+  "Return the threads of THREAD's subagents, an alist of (ITEM-ID . KEYS).
+ITEM-ID is nil for threads whose item is not in the list."
+  (mapcar (pcase-lambda (`(,id . ,children)) (cons id (mapcar #'car children)))
+          (seq-group-by (pcase-lambda (`(,_ . ,id)) (and id (todo-write-item thread id) id))
+                        (todo-write-children thread))))
+
+(defun todo-write-view-rows--insert-children (keys width &optional open depth)
+  "Insert the lists of the threads KEYS as lines of WIDTH columns.
+Non-nil OPEN shows completed lists in full, too.  DEPTH is the level of
+nesting, from 1."
+  (let* ((start (point))
+         (depth (or depth 1))
+         (indent (* 4 depth)))
+    (dolist (key keys)
+      (let* ((summary (todo-write-summary key))
+             (state (plist-get summary :state))
+             (name (todo-write-text-plain (todo-write-plan-name key (plist-get summary :title)))))
+        (insert (todo-write-row-button
+                 (todo-write-row-line
+                  (concat (make-string indent ?\s)
+                          (propertize (todo-write-text-shape 'child) 'face 'todo-write-detail)
+                          " ")
+                  (propertize name 'face 'todo-write-child)
+                  (propertize (todo-write-row-progress summary)
+                              'face (todo-write-row-progress-face state))
+                  (todo-write-row-near-width width))
+                 'todo-write-child "RET, mouse-1: show this list" 'todo-write-child key)
+                "\n")
+        (when (or open (memq state '(active paused)))
+          (let* ((items (todo-write-items key))
+                 (shown (todo-write-row-excerpt items 10))
+                 (hidden (- (length items) (length shown)))
+                 (below (and (< depth todo-write-buffer-deepest)
+                             (todo-write-view-rows--children key))))
+            (seq-doseq (item shown)
+              (let ((id (plist-get item :id)))
+                (todo-write-row-insert item (todo-write-row-kind item (eq state 'paused))
+                                       (todo-write-core-call todo-write-dyn--spent key id)
+                                       width indent)
+                (todo-write-view-rows--insert-children (cdr (assoc id below)) width open (1+ depth))))
+            (when (> hidden 0)
+              (insert (propertize (format "%s%d more\n" (make-string (+ indent 3) ?\s) hidden)
+                                  'face 'todo-write-detail)))))))
+    (put-text-property start (point) 'todo-write-subagent t)))
 
 ;;; Folds
 
@@ -206,7 +253,7 @@ CHILDREN are the threads of its subagents."
 Its keys are ids.  The value of the first of a run is the number of tasks
 that the line in its place counts, that of the others is `folded'.  The
 last task of a run stays, so that none disappears when it is completed, and
-so do those that are open or in CHILDREN, see `todo-write-children-by-item'."
+so do those that are open or in CHILDREN, see `todo-write-view-rows--children'."
   (when (pcase (if (eq todo-write-view-rows-fold 'option) todo-write-view-fold-completed
                  todo-write-view-rows-fold)
           ('auto (seq-some (lambda (window) (> (+ 2 (length tasks)) (window-body-height window)))

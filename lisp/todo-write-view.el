@@ -15,11 +15,9 @@
 ;;; Code:
 
 (require 'todo-write)
-(require 'todo-write-children)
 (require 'todo-write-commands)
 (require 'todo-write-edit)
 (require 'todo-write-unsaved)
-(require 'todo-write-choose)
 (require 'todo-write-menu)
 (require 'todo-write-buffer)
 (require 'todo-write-view-position)
@@ -140,7 +138,7 @@ and \\[todo-write-menu] shows all keys.
   "Draw what the event WHAT of THREAD with DATA affects.
 For `todo-write-events-functions'."
   ;; The spinner is of no thread.
-  (let ((parents (and thread (todo-write-children-ancestors thread))))
+  (let ((parents (and thread (todo-write-buffer-ancestors thread))))
     (dolist (buffer (and thread (todo-write-view-draw-live-buffers)))
       (with-current-buffer buffer
         ;; A buffer without a thread adopts one that has a list, unless that is a subagent's.
@@ -170,7 +168,7 @@ passed to `display-buffer'."
                      t))
   (todo-write-core-configure)
   (todo-write-view-rename)
-  (let* ((thread (or thread todo-write-view-thread (todo-write-choose-default)))
+  (let* ((thread (or thread todo-write-view-thread (todo-write-buffer-default-thread)))
          ;; It signals for what is no key, before a buffer has it.
          (_ (and thread (todo-write-summary thread)))
          ;; A plan whose buffer was renamed keeps that.

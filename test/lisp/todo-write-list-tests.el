@@ -116,9 +116,9 @@
             (todo-write-begin "y" :project (todo-write-list-tests--root theirs))
             (todo-write-test-write "y" "One")
             (let ((default-directory (file-name-as-directory ours)))
-              (should (equal "x" (todo-write-choose-default))))
+              (should (equal "x" (todo-write-buffer-default-thread))))
             (let ((default-directory (file-name-as-directory theirs)))
-              (should (equal "y" (todo-write-choose-default)))))
+              (should (equal "y" (todo-write-buffer-default-thread)))))
         (delete-directory ours t)
         (delete-directory theirs t)))))
 
@@ -533,7 +533,7 @@ That is in milliseconds since the epoch."
     (todo-write-test-write "main" "One")
     (todo-write-begin "sub" :parent "main" :parent-item "t1")
     (todo-write-test-write "sub" "Two")
-    (should (equal "main" (todo-write-choose-default)))))
+    (should (equal "main" (todo-write-buffer-default-thread)))))
 
 (ert-deftest todo-write-view-shows-the-next-plan-after-its-own-was-forgotten ()
   (todo-write-test-with-view

@@ -69,7 +69,7 @@
       (todo-write-test-write "b" "Two")
       (todo-write-forget "b")
       (should (equal (todo-write-kept-newest-of-project) "a"))
-      (should (equal (todo-write-choose-default) "a")))))
+      (should (equal (todo-write-buffer-default-thread) "a")))))
 
 (ert-deftest todo-write-finding-a-project-evaluates-no-directory-variables ()
   (todo-write-project-tests--in folder
