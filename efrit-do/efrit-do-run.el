@@ -148,7 +148,7 @@ Say how to continue SESSION if it is not done."
               ((equal thread (buffer-local-value 'todo-write-view-thread buffer))))
     (with-current-buffer buffer
       (todo-write-redraw)
-      (todo-write-buffer-keep #'todo-write-view-position-at #'todo-write-view-position-of
+      (todo-write-buffer-keep #'todo-write-view-draw-place #'todo-write-view-draw-of-place
                             (lambda ()
                               (let ((turn (car (todo-write-turns-headings thread 0)))
                                     (said (car (efrit-do-session-said session))))

@@ -17,7 +17,6 @@
 (require 'todo-write-footer)
 (require 'todo-write-menu)
 (require 'todo-write-buffer)
-(require 'todo-write-view-position)
 (require 'todo-write-row)
 (require 'todo-write-story)
 (require 'todo-write-story-sums)
@@ -63,14 +62,14 @@ in the list of a subagent, whose lines have the id of the task above."
 
 (defun todo-write-view-move-on-row-p (position)
   "Return non-nil if POSITION is on the line of a task, not on what is below it."
-  (eql (todo-write-view-position-start (get-text-property position 'todo-write-id))
+  (eql (todo-write-view-draw-row (get-text-property position 'todo-write-id))
        (save-excursion
          (goto-char position)
          (line-beginning-position))))
 
 (defun todo-write-view-move-goto (id)
   "Move point to the row of the task ID; return nil if there is none."
-  (when-let* ((start (todo-write-view-position-start id)))
+  (when-let* ((start (todo-write-view-draw-row id)))
     (goto-char start)))
 
 (defun todo-write-view-move-goto-any (id)
@@ -80,7 +79,7 @@ nil if the plan does not show it."
   (when-let* ((id id)
               (position (save-restriction
                           (widen)
-                          (or (todo-write-view-position-start id)
+                          (or (todo-write-view-draw-row id)
                               (todo-write-view-move--former id)))))
     (unless (and (<= (point-min) position) (< position (point-max)))
       (widen))
@@ -95,13 +94,13 @@ Return nil if there is no such task."
     (cond ((todo-write-item thread id)
            (setq todo-write-view-rows-fold nil)
            (todo-write-view-draw-all)
-           (todo-write-view-position-start id))
+           (todo-write-view-draw-row id))
           ((seq-some is-its (todo-write-items-dropped thread))
            (todo-write-view-move--open 'dropped)
-           (todo-write-view-position-find 'todo-write-dropped id))
+           (todo-write-view-draw-find 'todo-write-dropped id))
           ((seq-some is-its (todo-write-core-call todo-write-dyn--items-cleared thread))
            (todo-write-view-move--open 'cleared)
-           (todo-write-view-position-find 'todo-write-part id))
+           (todo-write-view-draw-find 'todo-write-part id))
           ((setq turn (todo-write-view-move--turn-of id))
            (todo-write-view-move--open (cons 'turn turn))
            (save-excursion
@@ -139,14 +138,14 @@ Return nil if there is no such task."
   "Show the entry KEY of the story of PART in full, and move point to it.
 PART is the id of a task, or (turn . N).  Return nil if it is not shown."
   (todo-write-view-move--open part (cons 'earlier part) key)
-  (when-let* ((start (todo-write-view-position-entry part key)))
+  (when-let* ((start (todo-write-view-draw-entry part key)))
     (goto-char start)))
 
 (defun todo-write-view-move-goto-turn (number)
   "Open the turn NUMBER and move point to its heading; return nil if it has none."
   (let ((turn (cons 'turn number)))
     (todo-write-view-move--open turn)
-    (when-let* ((start (todo-write-view-position-find 'todo-write-part turn)))
+    (when-let* ((start (todo-write-view-draw-find 'todo-write-part turn)))
       (goto-char start))))
 
 (defun todo-write-view-to-current ()
@@ -156,7 +155,7 @@ PART is the id of a task, or (turn . N).  Return nil if it is not shown."
     (user-error "No task is in progress"))
   (when (eq (current-buffer) (window-buffer))
     (set-window-point nil (point))
-    (todo-write-view-position-note (selected-window))))
+    (todo-write-view-draw-note (selected-window))))
 
 (defun todo-write-view-to-parent ()
   "Show the plan of the agent that this subagent works for."
@@ -232,7 +231,7 @@ says that it cost."
 On a task, open or close its story; on folded tasks, unfold them.
 TOGGLE non-nil opens or closes whatever can be opened."
   (let ((button (or (button-at (point))
-                    (todo-write-view-position-start (get-text-property (point) 'todo-write-id)))))
+                    (todo-write-view-draw-row (get-text-property (point) 'todo-write-id)))))
     (cond ((null button) (todo-write-view-move-id-at-point))
           ((and toggle (or (button-get button 'todo-write-toggle)
                            (button-get button 'todo-write-file)))
@@ -245,13 +244,13 @@ On a file, close the story that it is in, and move to its heading."
   (let ((element (or (button-get button 'todo-write-toggle)
                      (button-get button 'todo-write-part))))
     (when (button-get button 'todo-write-file)
-      (goto-char (todo-write-view-position-find 'todo-write-part element)))
+      (goto-char (todo-write-view-draw-find 'todo-write-part element)))
     (setq todo-write-view-rows-open (if (member element todo-write-view-rows-open)
                                         (remove element todo-write-view-rows-open)
                                       (cons element todo-write-view-rows-open))))
   ;; The user reads there now.
-  (unless (todo-write-view-position-on-title-p (selected-window) (todo-write-view-rows-current-id))
-    (todo-write-view-position-stay (selected-window)))
+  (unless (todo-write-view-draw-on-title-p (selected-window) (todo-write-view-rows-current-id))
+    (todo-write-view-draw-stay (selected-window)))
   (todo-write-view-draw-all))
 
 (defun todo-write-view-move-toggle-all ()

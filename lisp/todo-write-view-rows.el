@@ -62,7 +62,7 @@
 (defun todo-write-view-rows-text (windows running)
   "Return the text of this buffer for WINDOWS, as the store has the plan now.
 RUNNING is the number of the turn in which the agent works, or nil.  Each
-line has the property `todo-write-part'; see todo-write-view-position.el."
+line has the property `todo-write-part'; see todo-write-view-draw.el."
   (let ((thread todo-write-view-thread)
         (todo-write-row-open todo-write-view-rows-open)
         (width todo-write-buffer-width)

@@ -20,7 +20,6 @@
 (require 'todo-write-unsaved)
 (require 'todo-write-menu)
 (require 'todo-write-buffer)
-(require 'todo-write-view-position)
 (require 'todo-write-text)
 (require 'todo-write-view-draw)
 (require 'todo-write-view-move)
@@ -103,7 +102,7 @@ and \\[todo-write-menu] shows all keys.
                                   (unless (todo-write-buffer-move count)
                                     (user-error (if (> count 0) "No further task"
                                                   "No task before this one")))))
-  (todo-write-view-position-set-up)
+  (todo-write-view-draw-set-up-following)
   ;; Lines are short: finding their ends is faster than a cache of them.
   (setq-local cache-long-scans nil
               bookmark-make-record-function #'todo-write-view--make-bookmark
@@ -189,9 +188,9 @@ passed to `display-buffer'."
             (window
              (todo-write-buffer-fit window)
              (when (and (not (memq window shown))
-                        (todo-write-view-position-on-title-p
+                        (todo-write-view-draw-on-title-p
                          window (todo-write-view-rows-current-id)))
-               (todo-write-view-position-note window)))))
+               (todo-write-view-draw-note window)))))
     (when (and select window)
       (select-window window))
     buffer))
@@ -215,8 +214,8 @@ passed to `display-buffer'."
     (set-window-start window (point-min))
     (set-window-point window (point))
     (if todo-write-view-follow
-        (todo-write-view-position-follow window (todo-write-view-rows-current-id))
-      (todo-write-view-position-note window))))
+        (todo-write-view-draw-follow window (todo-write-view-rows-current-id))
+      (todo-write-view-draw-note window))))
 
 (defun todo-write-view-refresh ()
   "Draw the whole buffer again, with what another Emacs changed.

@@ -131,7 +131,7 @@
   (save-excursion
     (goto-char (point-min))
     (search-forward text)
-    (todo-write-view-position--visible-p (or window (selected-window)) (line-beginning-position))))
+    (todo-write-view-draw--visible-p (or window (selected-window)) (line-beginning-position))))
 
 (ert-deftest todo-write-view-windows-follow-the-task-in-progress ()
   (todo-write-test-with-view

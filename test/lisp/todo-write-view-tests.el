@@ -630,8 +630,8 @@ Leave out times if WITHOUT-TIMES is non-nil."
 (ert-deftest todo-write-view-draws-changes-outside-a-narrowed-region ()
   (todo-write-test-with-view
     (todo-write-test-write "a" '("One" "in_progress") "Two" "Three" "Four")
-    (narrow-to-region (todo-write-view-position-start (todo-write-test-id "a" "Three"))
-                      (todo-write-view-position-start (todo-write-test-id "a" "Four")))
+    (narrow-to-region (todo-write-view-draw-row (todo-write-test-id "a" "Three"))
+                      (todo-write-view-draw-row (todo-write-test-id "a" "Four")))
     (todo-write-test-write "a" '("One" "completed") "Two" '("Three" "completed") "Half" "Four")
     (should (equal (todo-write-test-text) " ✓ Three\n ○ Half\n"))
     (widen)
@@ -641,7 +641,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
 (ert-deftest todo-write-view-goes-to-the-task-in-progress-outside-a-narrowed-region ()
   (todo-write-test-with-view
     (todo-write-test-write "a" '("One" "in_progress") "Two")
-    (narrow-to-region (todo-write-view-position-start (todo-write-test-id "a" "Two")) (point-max))
+    (narrow-to-region (todo-write-view-draw-row (todo-write-test-id "a" "Two")) (point-max))
     (todo-write-view-to-current)
     (should (looking-at-p " ● Doing: One"))
     (should-not (buffer-narrowed-p))))
@@ -705,12 +705,12 @@ Leave out times if WITHOUT-TIMES is non-nil."
 (ert-deftest todo-write-view-keeps-scrolled-rows-in-place-when-the-agent-speaks ()
   (todo-write-test-with-view
     (apply #'todo-write-test-write "a" (mapcar #'number-to-string (number-sequence 1 90)))
-    (goto-char (todo-write-view-position-start (todo-write-test-id "a" "50")))
-    (set-window-start nil (todo-write-view-position-start (todo-write-test-id "a" "45")))
+    (goto-char (todo-write-view-draw-row (todo-write-test-id "a" "50")))
+    (set-window-start nil (todo-write-view-draw-row (todo-write-test-id "a" "45")))
     (todo-write-observe "a" "MESSAGE" "Hello.")
     (todo-write-test-wait (lambda () (string-search "Hello" (todo-write-test-text))))
-    (should (= (window-start) (todo-write-view-position-start (todo-write-test-id "a" "45"))))
-    (should (= (point) (todo-write-view-position-start (todo-write-test-id "a" "50"))))))
+    (should (= (window-start) (todo-write-view-draw-row (todo-write-test-id "a" "45"))))
+    (should (= (point) (todo-write-view-draw-row (todo-write-test-id "a" "50"))))))
 
 (ert-deftest todo-write-view-header-drops-numbers-and-bar-before-it-cuts-the-title ()
   (pcase-dolist
