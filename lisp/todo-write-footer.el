@@ -14,7 +14,7 @@
 (require 'todo-write)
 (require 'todo-write-row)
 (require 'todo-write-story)
-(require 'todo-write-story-sums)
+(require 'todo-write-detail)
 (require 'todo-write-text)
 (require 'todo-write-turns)
 
@@ -177,7 +177,7 @@ the turn above began, or nil; a date that both have is left out."
         (tasks (length (plist-get heading :items))))
     (mapcar (lambda (figure) (or figure ""))
             (list (if running (concat "since " (todo-write-text-clock began above))
-                    (todo-write-story-sums-clock-span began (plist-get heading :ended) above))
+                    (todo-write-detail-clock-span began (plist-get heading :ended) above))
                   (and (> tasks 0) (format "%d/%d" (plist-get heading :completed) tasks))
                   (todo-write-row-lines (plist-get heading :added) (plist-get heading :removed))
                   (todo-write-row-failed (plist-get heading :failed) (plist-get heading :refused))

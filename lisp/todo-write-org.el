@@ -12,7 +12,7 @@
 (require 'todo-write)
 (require 'todo-write-buffer)
 (require 'todo-write-row)
-(require 'todo-write-story-sums)
+(require 'todo-write-detail)
 (require 'todo-write-text)
 
 (declare-function org-link-types "ol" ())
@@ -103,7 +103,7 @@ TURN is an element of `todo-write-turns'."
                   (format "  - %s +%d −%d%s\n"
                           (todo-write-text-markdown-code
                            (todo-write-text-plain
-                            (todo-write-story-sums-relative (plist-get file :path) project)))
+                            (todo-write-detail-relative (plist-get file :path) project)))
                           (plist-get file :added) (plist-get file :removed)
                           (if (plist-get file :byCommand) ", by command" "")))
                 (plist-get work :files) "")

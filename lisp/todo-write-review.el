@@ -23,7 +23,7 @@
 (require 'todo-write-buffer)
 (require 'todo-write-row)
 (require 'todo-write-story)
-(require 'todo-write-story-sums)
+(require 'todo-write-detail)
 (require 'todo-write-text)
 (require 'todo-write-turns)
 (require 'todo-write-visit)
@@ -204,7 +204,7 @@ Return it as a `todo-write-review--file'."
      thread path
      (if (equal patch "")
          (format "# %s: changed and changed back\n"
-                 (todo-write-text-line (todo-write-story-sums-relative path project)))
+                 (todo-write-text-line (todo-write-detail-relative path project)))
        patch))
     (put-text-property start (point) 'todo-write-comment-items (plist-get file :items))
     (let ((made (todo-write-review--make-file :path path :until (plist-get file :until)
@@ -266,7 +266,7 @@ changed after what this buffer shows stays new."
   "Return the name of the file in PATHS, a list, or how many they are."
   (if (cdr paths) (todo-write-text-count (length paths) "file")
     (todo-write-text-line
-     (todo-write-story-sums-relative
+     (todo-write-detail-relative
       (car paths) (plist-get (todo-write-about todo-write-view-thread) :project)))))
 
 (defun todo-write-review--goto (file)
@@ -362,7 +362,7 @@ gets the name of the file, the number of the line, and the lines, too; see
      "*todo-write-comment*" (list thread about)
      (concat "Comment on "
              (todo-write-text-line
-              (todo-write-story-sums-place (plist-get about :path) (plist-get about :line)
+              (todo-write-detail-place (plist-get about :path) (plist-get about :line)
                                            (plist-get (todo-write-about thread) :project))))
      (lambda (text)
        ;; It signals for an empty text.
@@ -426,7 +426,7 @@ Those count that are among the observations in memory."
                                                                       (overlay-end overlay)))
              collect (format "- %s +%d −%d%s"
                              (todo-write-review--code
-                              (todo-write-story-sums-relative (todo-write-review--file-path file)
+                              (todo-write-detail-relative (todo-write-review--file-path file)
                                                               project))
                              added removed
                              (if (todo-write-review--file-marked file) ", reviewed" "")))
@@ -455,7 +455,7 @@ Those count that are among the observations in memory."
                 (cl-loop for comment in (todo-write-plan-comments thread)
                          for path = (plist-get comment :path)
                          for place = (and path (concat (todo-write-review--code
-                                                        (todo-write-story-sums-place
+                                                        (todo-write-detail-place
                                                          path (plist-get comment :line) project))
                                                        ": "))
                          collect (concat "- " place

@@ -13,11 +13,9 @@
 
 (require 'todo-write)
 (require 'todo-write-calls)
-(require 'todo-write-story-words)
 (require 'todo-write-detail)
 (require 'todo-write-json)
 (require 'todo-write-row)
-(require 'todo-write-story-sums)
 (require 'todo-write-text)
 (require 'todo-write-turns)
 
@@ -99,7 +97,7 @@ NEWEST non-nil means only those of the newest so many observations."
       (let ((entry (todo-write-story--read observation calls project)))
         (when entry
           (push entry entries)))
-      (cl-loop for (text . url) in (todo-write-story-words-git observation)
+      (cl-loop for (text . url) in (todo-write-detail-git observation)
                for number from 1
                for call = (gethash (plist-get (plist-get observation :metadata) :callId) calls)
                do (push (todo-write-story--make-entry
@@ -148,7 +146,7 @@ of a call becomes part of the entry of the call."
            :key (plist-get observation :id) :kind 'change
            :time (plist-get observation :timestamp)
            :text (todo-write-text-line
-                  (concat (plist-get fields :text) (todo-write-story-words-told observation))
+                  (concat (plist-get fields :text) (todo-write-detail-told observation))
                   400)))))
      ((and entry (equal type "TOOL_EXECUTION"))
       (setf (todo-write-story-entry-result entry) observation)
@@ -236,7 +234,7 @@ Return nil if it is."
 (defun todo-write-story--files-text (files project)
   "Return the names of FILES, a list of plists, relative to PROJECT, as a line."
   (let ((path (todo-write-text-line
-               (todo-write-story-sums-relative (plist-get (car files) :path) project))))
+               (todo-write-detail-relative (plist-get (car files) :path) project))))
     (if (cdr files) (format "%s and %d more" path (length (cdr files))) path)))
 
 (defun todo-write-story-files (entry)
@@ -300,7 +298,7 @@ else all of INPUT."
                            "query" "url" "description" "prompt" "input" "code" "chars")))
          (text (todo-write-story--words (cdr (assoc name fields)))))
     (cond ((member name '("file_path" "notebook_path" "path"))
-           (concat (todo-write-story-sums-relative text project)
+           (concat (todo-write-detail-relative text project)
                    (let* ((offset (cdr (assoc "offset" fields)))
                           (limit (cdr (assoc "limit" fields)))
                           (first (if (natnump offset) offset 1)))
@@ -368,7 +366,7 @@ CUT non-nil means that the heading of a turn shows its line in part."
                           "\n" (todo-write-text-trim (todo-write-story-text content nil))))))
       (todo-write-story--insert-entries thread (list prompt) width width
                                         (todo-write-story--date prompt)))
-    (setq day (todo-write-story-sums-insert thread id width))
+    (setq day (todo-write-detail-insert-sums thread id width))
     (when (> hidden 0)
       (insert (todo-write-row-button (propertize (if newest "     Earlier"
                                                    (format "     %d earlier" hidden))
@@ -413,15 +411,15 @@ DAY is the date that is above them, nil for today."
       (todo-write-story--insert-entry entry width room)
       (when (member (todo-write-story-entry-key entry) todo-write-row-open)
         (if-let* ((part (todo-write-story-entry-part entry)))
-            (todo-write-story-sums-insert thread part width)
+            (todo-write-detail-insert-sums thread part width)
           (todo-write-story--insert-whole entry width (get-text-property start 'button)))))))
 
 (defun todo-write-story--reason (entry)
   "Return the line that says why the call of ENTRY failed, or nil."
-  (or (todo-write-story-words-refusal (todo-write-story-entry-result entry))
+  (or (todo-write-detail-refusal (todo-write-story-entry-result entry))
       (when-let* ((output (and (memq (todo-write-story-outcome entry) '(failed refused))
                                (todo-write-story-output entry)))
-                  (line (todo-write-story-words-failure output)))
+                  (line (todo-write-detail-failure output)))
         (todo-write-text-line line 200))))
 
 (defun todo-write-story--mark (entry)
@@ -492,7 +490,7 @@ DAY is the date that is above them, nil for today."
                                          (and code (not (eql code 0))
                                               (format ", exit code %s" code))
                                          (mapconcat (lambda (remark) (concat ", " remark))
-                                                    (todo-write-story-words-remarks result) "")
+                                                    (todo-write-detail-remarks result) "")
                                          (and reason (concat ": " reason))))
                                 'todo-write-entry entry
                                 'todo-write-key (todo-write-story-entry-key entry)
@@ -540,7 +538,7 @@ It belongs to BUTTON, the value of that property in the line of ENTRY."
                            (list (and call (todo-write-story-text content nil)))
                            (mapcar (lambda (file) (plist-get file :patch))
                                    (todo-write-story-files entry))
-                           (when-let* ((remarks (todo-write-story-words-remarks
+                           (when-let* ((remarks (todo-write-detail-remarks
                                                  (todo-write-story-entry-result entry))))
                              (list (string-join remarks ", ")))
                            ;; What an edit returns repeats what it changed.

@@ -29,7 +29,7 @@
 (require 'todo-write-mcp-setup)
 (require 'todo-write-plan)
 (require 'todo-write-socket)
-(require 'todo-write-story-sums)
+(require 'todo-write-detail)
 (require 'todo-write-text)
 (require 'todo-write-turns)
 
@@ -65,7 +65,7 @@ It was not told of them, nor were they copied for the user, who can tell it."
 (defun todo-write-tell--place (about project)
   "Return which line ABOUT, a plist, names in a file of PROJECT, or nil if none."
   (pcase-let (((map :path :line) about))
-    (and path (todo-write-story-sums-place path line project))))
+    (and path (todo-write-detail-place path line project))))
 
 (defun todo-write-tell--words (comment project)
   "Return COMMENT, of an agent in PROJECT, as the agent gets it."

@@ -19,7 +19,6 @@
 (require 'todo-write-buffer)
 (require 'todo-write-row)
 (require 'todo-write-story)
-(require 'todo-write-story-sums)
 (require 'todo-write-text)
 (require 'todo-write-turns)
 (require 'todo-write-view-draw)
@@ -190,7 +189,7 @@ says that it cost."
          (parts (delq nil (list (and (plist-get work :models)
                                      (mapconcat #'todo-write-text-line
                                                 (plist-get work :models) ", "))
-                                (todo-write-story-sums-tokens (plist-get work :tokens))
+                                (todo-write-detail-tokens (plist-get work :tokens))
                                 (todo-write-row-context summary)
                                 (and (plist-get summary :cost)
                                      (concat "cost " (plist-get summary :cost)
