@@ -14,7 +14,6 @@
 (require 'todo-write-attention)
 (require 'todo-write-commands)
 (require 'todo-write-detail)
-(require 'todo-write-footer)
 (require 'todo-write-menu)
 (require 'todo-write-buffer)
 (require 'todo-write-row)
@@ -129,7 +128,7 @@ Return nil if there is no such task."
     (cl-pushnew part todo-write-view-rows-open :test #'equal)
     (when (and (eq 'turn (car-safe part))
                (<= (cdr part) (- (car (todo-write-turns-headings todo-write-view-thread 0))
-                                 todo-write-footer-turns)))
+                                 todo-write-view-rows-most-turns)))
       (cl-pushnew 'turns todo-write-view-rows-open)))
   (todo-write-view-draw-all))
 
@@ -263,7 +262,7 @@ The turn that runs is open by itself."
                     (and (todo-write-items-dropped thread) '(dropped))
                     (and (todo-write-core-call todo-write-dyn--items-cleared thread) '(cleared))
                     (mapcar (lambda (heading) (cons 'turn (plist-get heading :turn)))
-                            (todo-write-footer-headings thread))))))
+                            (todo-write-view-rows-headings thread))))))
   (todo-write-view-draw-all))
 
 (defun todo-write-view-toggle-fold ()

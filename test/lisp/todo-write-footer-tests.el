@@ -244,7 +244,7 @@
 
 (ert-deftest todo-write-footer-shows-earlier-prompts-on-demand ()
   (todo-write-test-with-view
-    (dotimes (n (+ 3 todo-write-footer-turns))
+    (dotimes (n (+ 3 todo-write-view-rows-most-turns))
       (todo-write-observe "a" "INTENT" (format "Prompt %d" n)))
     (todo-write-view-refresh)
     (should (equal (todo-write-footer-tests--last-lines 1) '(" 3 earlier prompts")))

@@ -10,7 +10,6 @@
 ;;; Code:
 
 (require 'ert)
-(require 'todo-write-footer)
 (require 'todo-write-org)
 (require 'todo-write-test-helper)
 
