@@ -12,11 +12,7 @@
 
 ;;; Code:
 
-(require 'todo-write)
 (require 'todo-write-agent)
-(require 'todo-write-commands)
-(require 'todo-write-machines)
-(require 'todo-write-text)
 
 ;; Few agents wait for an answer that is given elsewhere, and most have no terminal.
 (autoload 'todo-write-story-text "todo-write-story")

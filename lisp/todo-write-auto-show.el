@@ -12,8 +12,6 @@
 
 ;;; Code:
 
-(require 'todo-write)
-(require 'todo-write-commands)
 (require 'todo-write-view)
 
 (defcustom todo-write-auto-show-action

@@ -12,12 +12,7 @@
 
 ;;; Code:
 
-(require 'todo-write)
-(require 'todo-write-json)
-(require 'todo-write-machines)
-(require 'todo-write-plan)
 (require 'todo-write-row)
-(require 'todo-write-text)
 
 (defface todo-write-thought '((t :inherit (italic todo-write-detail)))
   "Face of the agent's thoughts."

@@ -11,8 +11,6 @@
 
 ;;; Code:
 
-(require 'todo-write)
-(require 'todo-write-text)
 (require 'todo-write-view-move)
 
 (defun todo-write-edit--do (function &rest args)

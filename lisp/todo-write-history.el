@@ -11,13 +11,6 @@
 
 ;;; Code:
 
-(require 'todo-write)
-(require 'todo-write-detail)
-(require 'todo-write-menu)
-(require 'todo-write-buffer)
-(require 'todo-write-row)
-(require 'todo-write-text)
-(require 'todo-write-turns)
 (require 'todo-write-view)
 
 (defface todo-write-previous-text '((t :inherit shadow :slant italic))

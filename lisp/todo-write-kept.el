@@ -10,7 +10,6 @@
 
 ;;; Code:
 
-(require 'todo-write-core)
 (require 'todo-write-events)
 
 (defconst todo-write-kept--most 5

@@ -14,18 +14,7 @@
 
 ;;; Code:
 
-(require 'todo-write)
-(require 'todo-write-agent)
-(require 'todo-write-attention)
-(require 'todo-write-commands)
-(require 'todo-write-unsaved)
-(require 'todo-write-menu)
-(require 'todo-write-buffer)
-(require 'todo-write-row)
-(require 'todo-write-text)
-(require 'todo-write-turns)
 (require 'todo-write-view-move)
-(require 'todo-write-visit)
 
 (defconst todo-write-list-hours 12
   "Hours for which `todo-write-list' shows an idle agent.

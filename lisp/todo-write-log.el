@@ -10,14 +10,8 @@
 ;;; Code:
 
 (require 'json)
-(require 'todo-write)
-(require 'todo-write-commands)
-(require 'todo-write-detail)
 (require 'todo-write-menu)
-(require 'todo-write-buffer)
-(require 'todo-write-row)
 (require 'todo-write-story)
-(require 'todo-write-text)
 
 (define-derived-mode todo-write-log-mode tabulated-list-mode "Log"
   "Major mode for the observations of a thread."

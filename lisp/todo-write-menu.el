@@ -11,8 +11,6 @@
 ;;; Code:
 
 (require 'easymenu)
-(require 'seq)
-(require 'todo-write-commands)
 (require 'todo-write-buffer)
 
 (defconst todo-write-menu-common

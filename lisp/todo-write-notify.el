@@ -16,10 +16,7 @@
 
 ;;; Code:
 
-(require 'todo-write-agent)
 (require 'todo-write-attention)
-(require 'todo-write-core)
-(require 'todo-write-module)
 (require 'todo-write-row)
 
 (declare-function alert "ext:alert" (message &rest settings))

@@ -9,11 +9,8 @@
 
 ;;; Code:
 
-(require 'todo-write)
 (require 'todo-write-buffer)
-(require 'todo-write-row)
 (require 'todo-write-detail)
-(require 'todo-write-text)
 
 (declare-function org-link-types "ol" ())
 

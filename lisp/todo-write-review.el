@@ -14,18 +14,9 @@
 ;;; Code:
 
 (require 'diff-mode)
-(require 'todo-write)
-(require 'todo-write-commands)
 (require 'todo-write-compose)
 (require 'todo-write-unsaved)
-(require 'todo-write-menu)
 (require 'todo-write-org)
-(require 'todo-write-buffer)
-(require 'todo-write-row)
-(require 'todo-write-story)
-(require 'todo-write-detail)
-(require 'todo-write-text)
-(require 'todo-write-turns)
 (require 'todo-write-visit)
 
 ;;; State

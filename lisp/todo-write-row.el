@@ -15,11 +15,8 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'font-lock)
 (require 'todo-write)
-(require 'todo-write-text)
-(require 'subr-x)
 
 (defgroup todo-write-faces nil
   "Faces of plans."

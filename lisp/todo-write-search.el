@@ -12,16 +12,7 @@
 
 ;;; Code:
 
-(require 'todo-write)
-(require 'todo-write-commands)
 (require 'todo-write-history)
-(require 'todo-write-menu)
-(require 'todo-write-buffer)
-(require 'todo-write-row)
-(require 'todo-write-story)
-(require 'todo-write-text)
-(require 'todo-write-turns)
-(require 'todo-write-view-move)
 
 (defconst todo-write-search--limit 500
   "The greatest number of places found.")

@@ -11,12 +11,8 @@
 
 ;;; Code:
 
-(require 'todo-write)
 (require 'todo-write-calls)
 (require 'todo-write-detail)
-(require 'todo-write-json)
-(require 'todo-write-row)
-(require 'todo-write-text)
 (require 'todo-write-turns)
 
 (defconst todo-write-story-limit 40

@@ -10,14 +10,7 @@
 
 ;;; Code:
 
-(require 'todo-write)
-(require 'todo-write-commands)
 (require 'todo-write-history)
-(require 'todo-write-menu)
-(require 'todo-write-buffer)
-(require 'todo-write-row)
-(require 'todo-write-text)
-(require 'todo-write-view-move)
 
 (defun todo-write-timeline--rows (thread)
   "Return the tasks of THREAD that have started, in the order of their start.

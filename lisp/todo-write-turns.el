@@ -10,7 +10,6 @@
 ;;; Code:
 
 (require 'todo-write)
-(require 'todo-write-text)
 
 (cl-defstruct (todo-write-turns-event (:constructor todo-write-turns--make-event) (:copier nil))
   "What happened to a task in a turn.

@@ -11,11 +11,7 @@
 
 ;;; Code:
 
-(require 'todo-write)
 (require 'todo-write-agent)
-(require 'todo-write-events)
-(require 'todo-write-machines)
-(require 'todo-write-text)
 
 (defvar todo-write-unsaved--seen (make-hash-table :test #'equal)
   "The times of the newest changes that were looked at, by threads.")

@@ -20,12 +20,6 @@
 
 ;;; Code:
 
-(require 'todo-write)
-(require 'todo-write-events)
-(require 'todo-write-buffer)
-(require 'todo-write-row)
-(require 'todo-write-story)
-(require 'todo-write-turns)
 (require 'todo-write-view-rows)
 
 (defvar todo-write-flash-seconds 1.0

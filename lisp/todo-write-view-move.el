@@ -10,18 +10,8 @@
 ;;; Code:
 
 (require 'text-property-search)
-(require 'todo-write)
 (require 'todo-write-attention)
-(require 'todo-write-commands)
-(require 'todo-write-detail)
-(require 'todo-write-menu)
-(require 'todo-write-buffer)
-(require 'todo-write-row)
-(require 'todo-write-story)
-(require 'todo-write-text)
-(require 'todo-write-turns)
 (require 'todo-write-view-draw)
-(require 'todo-write-view-rows)
 (require 'todo-write-visit)
 
 ;;; Moving and opening

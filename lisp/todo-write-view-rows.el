@@ -12,17 +12,9 @@
 
 ;;; Code:
 
-(require 'map)
-(require 'todo-write)
-(require 'todo-write-commands)
-(require 'todo-write-detail)
 (require 'todo-write-unsaved)
-(require 'todo-write-json)
 (require 'todo-write-buffer)
-(require 'todo-write-machines)
-(require 'todo-write-row)
 (require 'todo-write-story)
-(require 'todo-write-text)
 
 (defcustom todo-write-view-fold-completed 'auto
   "When successive completed tasks collapse to a count."

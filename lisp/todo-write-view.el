@@ -14,17 +14,7 @@
 
 ;;; Code:
 
-(require 'todo-write)
-(require 'todo-write-commands)
 (require 'todo-write-edit)
-(require 'todo-write-unsaved)
-(require 'todo-write-menu)
-(require 'todo-write-buffer)
-(require 'todo-write-text)
-(require 'todo-write-view-draw)
-(require 'todo-write-view-move)
-(require 'todo-write-view-rows)
-(require 'todo-write-visit)
 
 (defvar todo-write-view-buffer-name "*efrit-todos*"
   "Name of the buffer that shows a plan live.

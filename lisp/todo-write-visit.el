@@ -16,13 +16,8 @@
 
 (require 'compile)
 (require 'diff-mode)
-(require 'todo-write)
-(require 'todo-write-commands)
-(require 'todo-write-buffer)
 (require 'todo-write-menu)
-(require 'todo-write-machines)
 (require 'todo-write-story)
-(require 'todo-write-text)
 
 ;;; Files
 

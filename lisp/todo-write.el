@@ -23,13 +23,9 @@
 
 ;;; Code:
 
-(require 'todo-write-core)
-(require 'todo-write-events)
 (require 'todo-write-activity)
-(require 'todo-write-commands)
 (require 'todo-write-machines)
 (require 'todo-write-plan)
-(require 'todo-write-text)
 
 ;; Requests need nothing else of this package, and most sessions have none.
 (autoload 'todo-write-request "todo-write-request")
