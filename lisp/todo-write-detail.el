@@ -281,11 +281,11 @@ Return the date that this shows, or nil if it shows no time."
      (mapcar (lambda (part) (propertize part 'face 'todo-write-detail))
              (append (ensure-list (todo-write-detail--span times))
                      (todo-write-detail--work work)))
-     nil 5 width)
+     5 width)
     (todo-write-detail--insert-files (plist-get work :files) project (cons 'files id) width)
     (when (plist-get work :moreFiles)
       (todo-write-row-insert-flow
-       (list (propertize todo-write-row-more-files 'face 'todo-write-detail)) nil 5 width))
+       (list (propertize todo-write-row-more-files 'face 'todo-write-detail)) 5 width))
     (when-let* ((time (seq-some (lambda (key) (plist-get times key))
                                 '(:started :created :completed))))
       (format-time-string "%F" (/ time 1000)))))

@@ -150,14 +150,11 @@ that of its refused calls that are new, and how full its context is from
 (defconst todo-write-list--buffer "*todo-write-list*"
   "Name of the overview's buffer.")
 
-(defvar-local todo-write-list--agents nil
-  "The agents in the overview, an alist of their keys and plists.")
-
 (defvar-local todo-write-list--known nil
   "A value of `todo-write-list--earlier' and when it was read, a cons, or nil.")
 
 (defvar-local todo-write-list--rows nil
-  "The rows that were drawn last, an alist of (THREAD MADE-OF . ENTRY).")
+  "The rows that were drawn last, an alist of (THREAD (AGENT . MADE-OF) . ENTRY).")
 
 (defvar-local todo-write-list--unfolded nil
   "Non-nil shows older agents.")
@@ -294,8 +291,7 @@ If TWIN, another one looks alike, and a short id precedes the title."
 
 (defun todo-write-list--print ()
   "Print all rows, sorted."
-  (setq todo-write-list--agents nil
-        todo-write-list--known nil
+  (setq todo-write-list--known nil
         todo-write-list--rows nil)
   (funcall todo-write-events-draw))
 
@@ -307,29 +303,30 @@ KEEP non-nil means that those that are there keep their order."
   ;; Journals change by other Emacsen only, and there may be many.
   (unless (and todo-write-list--known (< (- (float-time) (cdr todo-write-list--known)) 30))
     (setq todo-write-list--known (cons (todo-write-list--earlier) (float-time))))
-  (let* ((before (and keep (mapcar #'car todo-write-list--agents)))
-         (groups (seq-group-by
-                  (lambda (agent)
-                    (not (or todo-write-list--unfolded
-                             (not (todo-write-list--old-p agent))
-                             (member (plist-get agent :thread) before))))
-                  (todo-write-list--known-agents (car todo-write-list--known))))
-         (older (length (alist-get t groups)))
-         (sorted (mapcar (lambda (agent) (cons (plist-get agent :thread) agent))
-                         (alist-get nil groups)))
+  (let* ((before (and keep (mapcar #'car todo-write-list--rows)))
+         (known (todo-write-list--known-agents (car todo-write-list--known)))
+         (sorted (seq-filter (lambda (agent)
+                               (or todo-write-list--unfolded
+                                   (not (todo-write-list--old-p agent))
+                                   (member (plist-get agent :thread) before)))
+                             known))
+         (older (- (length known) (length sorted)))
          ;; Those that were there, in their order, at the places of any of them.
-         (known (delq nil (mapcar (lambda (key) (assoc key sorted)) before)))
-         (shown (mapcar (lambda (agent) (if (member (car agent) before) (pop known) agent)) sorted))
-         (agents (mapcar #'cdr shown))
+         (there (cl-loop for key in before
+                         for agent = (seq-find (lambda (agent) (equal key (plist-get agent :thread)))
+                                               sorted)
+                         when agent collect agent))
+         (agents (mapcar (lambda (agent)
+                           (if (member (plist-get agent :thread) before) (pop there) agent))
+                         sorted))
          (window (get-buffer-window nil t))
          (columns (todo-write-list--columns (if window (window-body-width window) 100))))
-    (setq todo-write-list--agents shown
-          todo-write-list--rows (mapcar (lambda (agent)
+    (setq todo-write-list--rows (mapcar (lambda (agent)
                                           (todo-write-list--row agent agents columns))
                                         agents))
     (list columns
           (mapcar #'cddr todo-write-list--rows)
-          (unless (equal shown sorted)
+          (unless (equal agents sorted)
             '(:propertize " g sorts" face todo-write-paused))
           (when (> older 0)
             (todo-write-row-button
@@ -358,7 +355,7 @@ KEEP non-nil means that those that are there keep their order."
 (defun todo-write-list--agent ()
   "Return the agent at point, or signal a `user-error'."
   (todo-write-menu-require 'todo-write-list-mode)
-  (or (cdr (assoc (tabulated-list-get-id) todo-write-list--agents))
+  (or (caadr (assoc (tabulated-list-get-id) todo-write-list--rows))
       (user-error "No agent here")))
 
 (defun todo-write-list--toggle-older (_)

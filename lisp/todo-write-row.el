@@ -309,11 +309,11 @@ Each has its face.  Non-nil SHORT leaves a number out that is 0."
         (put-text-property start end 'face (list 'todo-write-lines-new face)))
       (setq start end))))
 
-(defun todo-write-row-insert-flow (parts separator indent width)
+(defun todo-write-row-insert-flow (parts indent width)
   "Insert PARTS, strings, in lines of WIDTH columns, of which INDENT are blank.
-SEPARATOR stands between the parts of a line, by default a dot."
-  (let ((separator (or separator (propertize (format " %s " (todo-write-text-shape 'dot))
-                                             'face 'todo-write-detail)))
+A dot stands between the parts of a line."
+  (let ((separator (propertize (format " %s " (todo-write-text-shape 'dot))
+                               'face 'todo-write-detail))
         (room (max 5 (- width indent)))
         (column 0))
     (dolist (part parts)
@@ -383,12 +383,12 @@ Tasks of the user that the agent cannot be told of are counted apart:
     ('paused 'todo-write-paused)
     (_ 'todo-write-title)))
 
-(defun todo-write-row-insert-bar (completed total width)
-  "Insert a bar of WIDTH columns for COMPLETED of TOTAL tasks."
+(defun todo-write-row--bar (completed total width)
+  "Return a bar of WIDTH columns for COMPLETED of TOTAL tasks."
   (let* ((full (todo-write-text-shape 'full))
          (cells (/ width (string-width full)))
-         (filled (if (> total 0) (/ (* completed cells) total) 0)))
-    (insert (propertize (make-string filled (aref full 0)) 'face 'todo-write-completed-shape)
+         (filled (/ (* completed cells) total)))
+    (concat (propertize (make-string filled (aref full 0)) 'face 'todo-write-completed-shape)
             (propertize (make-string (- cells filled) (aref (todo-write-text-shape 'rest) 0))
                         'face 'todo-write-time))))
 
@@ -409,9 +409,7 @@ numbers and the bar are left out before the title is cut."
          (free (apply #'- width 3 (mapcar #'todo-write-text-width (list progress title note))))
          (size (min 20 (/ width 4)))
          (bar (if (and (> total 0) (>= size 8) (>= free (+ 2 size)))
-                  (concat "  " (todo-write-row-string
-                                 (todo-write-row-insert-bar (plist-get summary :completed)
-                                                            total size)))
+                  (concat "  " (todo-write-row--bar (plist-get summary :completed) total size))
                 ""))
          (lines (concat "   " (and work (todo-write-row-lines (car work) (cadr work)))))
          (lines (if (< 3 (todo-write-text-width lines) (1+ (- free (todo-write-text-width bar))))

@@ -559,11 +559,9 @@ It belongs to BUTTON, the value of that property in the line of ENTRY."
 (defun todo-write-story--tasks (thread number newest)
   "Return entries of the `todo-write-turns-events' of THREAD, NUMBER and NEWEST."
   (mapcar
-   (lambda (event)
-     (let* ((item (todo-write-turns-event-item event))
-            (kind (todo-write-turns-event-kind event))
-            (time (plist-get (todo-write-turns-event-revision event) :timestamp))
-            (part (cons (plist-get item :id) number)))
+   (pcase-lambda (`(,item ,kind ,revision))
+     (let ((time (plist-get revision :timestamp))
+           (part (cons (plist-get item :id) number)))
        (todo-write-story--make-entry
         :key (format "%d/%s/%s/%d" number (car part) kind time)
         :kind 'task :time time :shape kind :part part

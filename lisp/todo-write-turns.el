@@ -11,12 +11,6 @@
 
 (require 'todo-write)
 
-(cl-defstruct (todo-write-turns-event (:constructor todo-write-turns--make-event) (:copier nil))
-  "What happened to a task in a turn.
-ITEM is the task, a plist, after it.  KIND is `in_progress', `completed' or
-`removed', and REVISION that which did it, as from `todo-write-revisions'."
-  item kind revision)
-
 (defun todo-write-turns-headings (thread most)
   "Return the newest MOST turns of THREAD, as (COUNT . HEADINGS).
 COUNT is the number of all turns, and HEADINGS a list of plists, newest
@@ -57,9 +51,11 @@ It has at most WIDTH columns, by default 60."
 
 (defun todo-write-turns-events (thread number &optional newest)
   "Return what happened to the tasks of THREAD in its turn NUMBER, oldest first.
-The value is a list of `todo-write-turns-event' objects.  A task that left
-the list unfinished counts as removed, also if it never began.  NEWEST
-non-nil means only those of the newest so many tasks and lists."
+The value is a list of (ITEM KIND REVISION): the task, a plist, after it;
+`in_progress', `completed' or `removed'; and what did it, as from
+`todo-write-revisions'.  A task that left the list unfinished counts as
+removed, also if it never began.  NEWEST non-nil means only those of the
+newest so many tasks and lists."
   (let* ((count (car (todo-write-turns-headings thread 0)))
          ;; That turn comes last, after the one that followed it.
          (headings (reverse (cdr (todo-write-turns-headings thread (max 0 (- count number -1))))))
@@ -71,9 +67,7 @@ non-nil means only those of the newest so many tasks and lists."
                 (let ((time (plist-get revision :timestamp)))
                   (and (or (= number 1) (<= (plist-get turn :began) time))
                        (or (null next) (< time (plist-get next :began))))))
-              (add (item kind revision)
-                (push (todo-write-turns--make-event :item item :kind kind :revision revision)
-                      events)))
+              (add (&rest event) (push event events)))
       (dolist (id (if newest (last ids newest) ids))
         (pcase-dolist (`(,revision . ,changes) (todo-write-item-changes thread id))
           (when (within-p revision)
@@ -103,9 +97,7 @@ non-nil means only those of the newest so many tasks and lists."
                         (member (plist-get item :id) ids))
               (add item 'removed revision))))))
     ;; A millisecond may have several lists.
-    (cl-sort (nreverse events) #'<
-             :key (lambda (event)
-                    (plist-get (todo-write-turns-event-revision event) :revision)))))
+    (seq-sort-by (lambda (event) (plist-get (nth 2 event) :revision)) #'< (nreverse events))))
 
 (provide 'todo-write-turns)
 ;;; todo-write-turns.el ends here

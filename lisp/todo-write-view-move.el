@@ -89,7 +89,13 @@ Return nil if there is no such task."
           ((seq-some is-its (todo-write-core-call todo-write-dyn--items-cleared thread))
            (todo-write-view-move--open 'cleared)
            (todo-write-view-draw-find 'todo-write-part id))
-          ((setq turn (todo-write-view-move--turn-of id))
+          ((setq turn (cl-loop
+                       for (revision . _) in (reverse (todo-write-item-changes thread id))
+                       for turn = (todo-write-turns-at thread (plist-get revision :timestamp))
+                       thereis (and turn
+                                    (seq-some (lambda (event) (funcall is-its (car event)))
+                                              (todo-write-turns-events thread turn))
+                                    turn)))
            (todo-write-view-move--open (cons 'turn turn))
            (save-excursion
              ;; How it ended comes last.
@@ -100,17 +106,6 @@ Return nil if there is no such task."
                                    (and entry
                                         (equal id (car (todo-write-story-entry-part entry))))))))
                (prop-match-beginning match)))))))
-
-(defun todo-write-view-move--turn-of (id)
-  "Return the number of the newest turn that shows the task ID, or nil."
-  (seq-some (pcase-lambda (`(,revision . ,_))
-              (when-let* ((turn (todo-write-turns-at todo-write-view-thread
-                                                     (plist-get revision :timestamp))))
-                (and (seq-some (lambda (event)
-                                 (equal id (plist-get (todo-write-turns-event-item event) :id)))
-                               (todo-write-turns-events todo-write-view-thread turn))
-                     turn)))
-            (reverse (todo-write-item-changes todo-write-view-thread id))))
 
 (defun todo-write-view-move--open (&rest parts)
   "Show what is in PARTS, elements of `todo-write-view-rows-open'."

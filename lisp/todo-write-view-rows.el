@@ -406,7 +406,7 @@ changes that were not reviewed.  Lines have WIDTH columns."
                        (todo-write-view-rows--count
                         cleared 'cleared
                         "show the completed tasks that the agent took off the list"))))
-     nil 1 width)
+     1 width)
     (when (memq 'dropped todo-write-row-open)
       (dolist (item dropped)
         (let ((start (point)))

@@ -132,9 +132,8 @@
     (todo-write-test-observe "a" "INTENT" "Go on")
     (todo-write-test-write "a" '("One" "completed") "Three" "Two")
     (should (member (list 'completed "One")
-                    (mapcar (lambda (event)
-                              (list (todo-write-turns-event-kind event)
-                                    (plist-get (todo-write-turns-event-item event) :content)))
+                    (mapcar (pcase-lambda (`(,item ,kind ,_))
+                              (list kind (plist-get item :content)))
                             (todo-write-turns-events "a" 2))))
     (should (= 1 (length (todo-write-turns-events "a" 2))))))
 
@@ -377,9 +376,9 @@
           (should (string-search text (buffer-string))))))
     ;; In their order, although some have the same millisecond.
     (should (equal (number-sequence 1 300)
-                   (cl-loop for event in (todo-write-turns-events "a" 1)
-                            when (eq 'completed (todo-write-turns-event-kind event))
-                            collect (plist-get (todo-write-turns-event-revision event) :revision))))))
+                   (cl-loop for (_ kind revision) in (todo-write-turns-events "a" 1)
+                            when (eq 'completed kind)
+                            collect (plist-get revision :revision))))))
 
 (provide 'todo-write-footer-tests)
 ;;; todo-write-footer-tests.el ends here
