@@ -80,6 +80,17 @@ By default, WINDOW is the selected one.  Any buffer may be current."
           (todo-write-later (current-buffer))
         (funcall todo-write-events-draw)))))
 
+(declare-function evil-initial-state "ext:evil-core" (mode &optional default &rest _))
+(declare-function evil-set-initial-state "ext:evil-core" (mode state))
+
+(defun todo-write-menu-begin-mode ()
+  "Let Evil leave the keys of this major mode alone.
+In most of its states, Evil's keys hide those of the mode.  A state that
+the user has set for the mode stays."
+  (when (and (fboundp 'evil-set-initial-state)
+             (not (evil-initial-state major-mode)))
+    (evil-set-initial-state major-mode 'emacs)))
+
 (defvar-local todo-write-buffer--does nil
   "What the commands on rows call in this buffer, a plist of functions.")
 
@@ -88,6 +99,7 @@ By default, WINDOW is the selected one.  Any buffer may be current."
 DOES is a plist of functions: `:revert' is for `revert-buffer', by default
 DRAW; RET calls `:visit', TAB `:toggle' with its prefix argument, and n and
 p call `:step' with a number of rows."
+  (todo-write-menu-begin-mode)
   (setq bidi-paragraph-direction 'left-to-right ; Or Hebrew tasks reverse their rows.
         show-trailing-whitespace nil
         truncate-lines t)

@@ -25,7 +25,6 @@
 (define-derived-mode todo-write-history-mode special-mode "Plan history"
   "Major mode of the buffer that shows one revision of a plan."
   :interactive nil
-  (todo-write-menu-begin-mode)
   (todo-write-buffer-set-up #'todo-write-history--draw :step #'todo-write-history--older))
 
 (todo-write-menu-define 'todo-write-history-mode todo-write-history-mode-map "History"
@@ -166,7 +165,6 @@ is about dependencies and the owner."
 (define-derived-mode todo-write-history-index-mode tabulated-list-mode "Plan index"
   "Major mode of the buffer that lists the revisions of a plan."
   :interactive nil
-  (todo-write-menu-begin-mode)
   (todo-write-buffer-set-up-table
    #'todo-write-history--index
    (lambda (number) (todo-write-history--open todo-write-view-thread number))))

@@ -164,7 +164,6 @@ that of its refused calls that are new, and how full its context is from
 
 \\{todo-write-list-mode-map}"
   :interactive nil
-  (todo-write-menu-begin-mode)
   (todo-write-buffer-set-up-table
    (lambda ()
      ;; Rows keep their order while the user is there.

@@ -16,7 +16,6 @@
 (define-derived-mode todo-write-log-mode tabulated-list-mode "Log"
   "Major mode for the observations of a thread."
   :interactive nil
-  (todo-write-menu-begin-mode)
   (todo-write-buffer-set-up-table #'todo-write-log--table #'todo-write-log--show))
 
 (todo-write-menu-define 'todo-write-log-mode todo-write-log-mode-map "Log"

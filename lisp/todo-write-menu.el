@@ -28,17 +28,6 @@
   "The groups of commands that all buffers of a plan have.
 They are about the plan at point or of the buffer.")
 
-(declare-function evil-initial-state "ext:evil-core" (mode &optional default &rest _))
-(declare-function evil-set-initial-state "ext:evil-core" (mode state))
-
-(defun todo-write-menu-begin-mode ()
-  "Let Evil leave the keys of this major mode alone.
-In most of its states, Evil's keys hide those of the mode.  A state that
-the user has set for the mode stays."
-  (when (and (fboundp 'evil-set-initial-state)
-             (not (evil-initial-state major-mode)))
-    (evil-set-initial-state major-mode 'emacs)))
-
 (defun todo-write-menu-require (mode)
   "Signal a `user-error' unless the current buffer is in MODE, one of ours.
 By its name, a command can be called in any buffer, which it would draw over."

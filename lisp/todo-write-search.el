@@ -37,13 +37,13 @@
 
 \\{todo-write-search-mode-map}"
   :interactive nil
-  (todo-write-menu-begin-mode)
   (todo-write-buffer-set-up-table
    #'todo-write-search--table
    (lambda (place) (todo-write-search--show place t))
    :revert (lambda ()
-             (todo-write-search--show-places
-              (todo-write-search--find todo-write-search--text todo-write-view-thread)))
+             (setq todo-write-search--places
+                   (todo-write-search--find todo-write-search--text todo-write-view-thread))
+             (funcall todo-write-events-draw))
    :step (lambda (count)
            (let ((start (point)))
              (forward-line count)
@@ -74,18 +74,15 @@ newest first.  Say which journals cannot be read.  `C-g' quits."
                   (todo-write-core-call todo-write-dyn--search-all text todo-write-search--limit)))
       (dolist (problem unreadable)
         (message "%s" problem))
-      (todo-write-search--name places))))
-
-(defun todo-write-search--name (places)
-  "Name the plans of PLACES that have no title; return PLACES."
-  (let ((kept (todo-write-threads-kept)))
-    (dolist (place places places)
-      (let ((thread (plist-get place :thread)))
-        (unless (plist-get place :title)
-          (plist-put place :title
-                     (todo-write-plan-name
-                      thread nil nil
-                      (seq-find (lambda (one) (equal thread (plist-get one :key))) kept))))))))
+      (let ((kept (todo-write-threads-kept)))
+        (dolist (place places places)
+          (let ((thread (plist-get place :thread)))
+            (unless (plist-get place :title)
+              (plist-put place :title
+                         (todo-write-plan-name
+                          thread nil nil
+                          (seq-find (lambda (one) (equal thread (plist-get one :key)))
+                                    kept))))))))))
 
 ;;;###autoload
 (defun todo-write-search (text &optional thread)
@@ -107,17 +104,13 @@ Signal a `user-error' if TEXT is blank or nothing is found."
                     (user-error (if thread "This plan has no \"%s\"" "No plan has \"%s\"")
                                 text))))
     (todo-write-buffer-pop-to "*todo-write-search*" 'todo-write-search-mode thread)
-    (setq todo-write-search--text text)
-    (todo-write-search--show-places places)
+    (setq todo-write-search--text text
+          todo-write-search--places places)
+    (funcall todo-write-events-draw)
     (goto-char (point-min))
     (current-buffer)))
 
 ;;; Display
-
-(defun todo-write-search--show-places (places)
-  "Show PLACES in this buffer."
-  (setq todo-write-search--places places)
-  (funcall todo-write-events-draw))
 
 (defun todo-write-search--table ()
   "Return the places, as for `todo-write-buffer-set-up-table'."

@@ -103,7 +103,6 @@ SPAN is the time span of all rows."
 (define-derived-mode todo-write-timeline-mode tabulated-list-mode "Plan timeline"
   "Major mode of the buffer that shows which task was in progress when."
   :interactive nil
-  (todo-write-menu-begin-mode)
   (todo-write-buffer-set-up-table
    #'todo-write-timeline--table
    (lambda (id)

@@ -39,16 +39,12 @@
 (defvar-local todo-write-view-rows-summary nil
   "The `todo-write-summary' of the thread when the buffer was last drawn.")
 
-(defvar-local todo-write-view-rows--texts nil
+(defvar-local todo-write-view-rows-texts nil
   "Hash table of the texts of rows and what they were made of.")
 
 (defun todo-write-view-rows-current-id ()
   "Return the id of the task that was in progress when last drawn, or nil."
   (plist-get (plist-get todo-write-view-rows-summary :current) :id))
-
-(defun todo-write-view-rows-forget-texts ()
-  "Make all texts of rows again, as when shapes may look different."
-  (setq todo-write-view-rows--texts nil))
 
 ;;; Rows
 
@@ -140,8 +136,8 @@ the last time stay if they are made of the same."
          ;; A note names the positions of other tasks of the list.
          (items (cl-loop for (kind . item) in tasks
                          unless (eq kind 'removed) collect item))
-         (before todo-write-view-rows--texts))
-    (setq todo-write-view-rows--texts (make-hash-table :test #'equal))
+         (before todo-write-view-rows-texts))
+    (setq todo-write-view-rows-texts (make-hash-table :test #'equal))
     (mapcar
      (pcase-lambda (`(,kind . ,item))
        (let* ((id (plist-get item :id))
@@ -156,7 +152,7 @@ the last time stay if they are made of the same."
                                  (and (member id unseen) t)))))
               (text (or (and before (gethash made-of before))
                         (apply #'todo-write-view-rows--row made-of))))
-         (puthash made-of text todo-write-view-rows--texts)
+         (puthash made-of text todo-write-view-rows-texts)
          (cons item text)))
      tasks)))
 

@@ -81,7 +81,6 @@ and \\[todo-write-menu] shows all keys.
 
 \\{todo-write-view-mode-map}"
   :interactive nil
-  (todo-write-menu-begin-mode)
   (todo-write-buffer-set-up #'todo-write-view-draw-all
                           :revert #'todo-write-view-refresh
                           :visit #'todo-write-view-move-visit
@@ -213,7 +212,7 @@ It is for `revert-buffer'."
   (when todo-write-view-thread
     (todo-write-core-call todo-write-dyn--refresh todo-write-view-thread))
   (todo-write-text-forget-shapes)
-  (todo-write-view-rows-forget-texts)
+  (setq todo-write-view-rows-texts nil)
   (todo-write-view-draw-all))
 
 ;;; Bookmarks and desktops
