@@ -14,7 +14,6 @@
 (require 'todo-write-mode-line)
 (require 'todo-write-turns)
 (require 'todo-write-view)
-(require 'todo-write-view-move)
 
 (defcustom efrit-do-backend 'auto
   "The backend that runs the agent.
@@ -152,8 +151,8 @@ Say how to continue SESSION if it is not done."
                             (lambda ()
                               (let ((turn (car (todo-write-turns-headings thread 0)))
                                     (said (car (efrit-do-session-said session))))
-                                (if said (todo-write-view-move-goto-entry (cons 'turn turn) said)
-                                  (todo-write-view-move-goto-turn turn))))))
+                                (if said (todo-write-view-goto-entry (cons 'turn turn) said)
+                                  (todo-write-view-goto-turn turn))))))
     (when (efrit-do-session-resumable-p session)
       (message (substitute-command-keys
                 "\\<efrit-do-plan-mode-map>Stopped: %s.  \

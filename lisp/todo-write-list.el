@@ -14,7 +14,7 @@
 
 ;;; Code:
 
-(require 'todo-write-view-move)
+(require 'todo-write-view)
 
 (defconst todo-write-list-hours 12
   "Hours for which `todo-write-list' shows an idle agent.

@@ -170,7 +170,7 @@ TURNS is as from `todo-write-turns-all', or nil."
     (when (and select window)
       (select-window window))
     (with-current-buffer buffer
-      (let ((found (and id (todo-write-view-move-goto-any id))))
+      (let ((found (and id (todo-write-view-goto id))))
         (cond ((or (and (plist-get place :type) (todo-write-search--goto-entry place)) found)
                (when window
                  (set-window-point window (point))))
@@ -195,7 +195,7 @@ if that is not known, either."
                                                         todo-write-view-thread turn))))
                                 (t (todo-write-story-entries todo-write-view-thread part))))))
     (cond
-     ((and entry (todo-write-view-move-goto-entry part (todo-write-story-entry-key entry)))
+     ((and entry (todo-write-view-goto-entry part (todo-write-story-entry-key entry)))
       ;; Below the line of the entry, all of it has the line, broken into shorter ones.
       (let ((start (point))
             (end (next-single-property-change (point) 'button nil (point-max))))
@@ -210,7 +210,7 @@ if that is not known, either."
           (goto-char start))
         (forward-line 0))
       t)
-     ((and turn (not (stringp part))) (todo-write-view-move-goto-turn turn)))))
+     ((and turn (not (stringp part))) (todo-write-view-goto-turn turn)))))
 
 (provide 'todo-write-search)
 ;;; todo-write-search.el ends here

@@ -107,7 +107,7 @@ SPAN is the time span of all rows."
    #'todo-write-timeline--table
    (lambda (id)
      (with-current-buffer (todo-write-show todo-write-view-thread t)
-       (or (todo-write-view-move-goto-any id)
+       (or (todo-write-view-goto id)
            (todo-write-history-open-of todo-write-view-thread id))))))
 
 (todo-write-menu-define 'todo-write-timeline-mode todo-write-timeline-mode-map "Timeline"

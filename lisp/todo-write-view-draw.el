@@ -49,6 +49,42 @@ By default, the whole buffer is searched, also if it is narrowed."
   "Return the position of the row of the task ID, or nil."
   (and id (todo-write-view-draw-find 'todo-write-id id)))
 
+(defun todo-write-view-draw-id-here ()
+  "Return the id of the task at point.
+Signal a `user-error' if there is none, if it was dropped or is folded, or
+in the list of a subagent, whose lines have the id of the task above."
+  (let ((id (get-text-property (point) 'todo-write-id)))
+    (cond ((not (derived-mode-p 'todo-write-view-mode))
+           (user-error "This works in the buffer that `todo-write-show' shows"))
+          ((todo-write-view-draw-on-fold-p)
+           (user-error "RET unfolds these tasks first"))
+          ((null id)
+           (user-error (if (memq (plist-get todo-write-view-rows-summary :state) '(nil empty))
+                           "The list is empty; + adds a task"
+                         "No task here; n and p move between tasks")))
+          ((get-text-property (point) 'todo-write-dropped)
+           (user-error "This task was %s; R brings it back"
+                       (todo-write-detail-departure todo-write-view-thread id)))
+          ((get-text-property (point) 'todo-write-subagent)
+           (user-error "This is a subagent's list; RET on its title shows it"))
+          (t id))))
+
+(defun todo-write-view-draw-on-fold-p ()
+  "Return non-nil if point is on the line of folded tasks."
+  (eq 'fold (car-safe (get-text-property (point) 'todo-write-part))))
+
+(defun todo-write-view-draw-on-row-p (position)
+  "Return non-nil if POSITION is on the line of a task, not on what is below it."
+  (eql (todo-write-view-draw-row (get-text-property position 'todo-write-id))
+       (save-excursion
+         (goto-char position)
+         (line-beginning-position))))
+
+(defun todo-write-view-draw-goto (id)
+  "Move point to the row of the task ID; return nil if there is none."
+  (when-let* ((start (todo-write-view-draw-row id)))
+    (goto-char start)))
+
 ;;; Staying
 
 (defun todo-write-view-draw-place (position &optional _start)

@@ -304,7 +304,7 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
 (ert-deftest todo-write-view-can-be-bookmarked-with-its-task ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two")
-    (todo-write-view-move-goto (todo-write-test-id "a" "Two"))
+    (todo-write-view-draw-goto (todo-write-test-id "a" "Two"))
     (let ((bookmark (bookmark-make-record)))
       (kill-buffer)
       (todo-write-bookmark-jump bookmark)
@@ -319,7 +319,7 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
     (let ((id (todo-write-test-id "a" "Two")))
       (todo-write-begin "sub" :parent "a" :parent-item id)
       (todo-write-test-write "sub" "Three")
-      (todo-write-view-move-goto id)
+      (todo-write-view-draw-goto id)
       (let ((bookmark (bookmark-make-record)))
         (todo-write-test-write "a" "One")
         (todo-write-test-write "a" "One" "Four")
@@ -333,7 +333,7 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
 (ert-deftest todo-write-view-a-bookmark-opens-no-second-window ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two")
-    (todo-write-view-move-goto (todo-write-test-id "a" "Two"))
+    (todo-write-view-draw-goto (todo-write-test-id "a" "Two"))
     (let ((bookmark (bookmark-make-record)))
       (switch-to-buffer "*scratch*")
       (bookmark-jump bookmark)

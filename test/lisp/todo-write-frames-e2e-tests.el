@@ -59,7 +59,7 @@ The row of t30 is open."
                     (list (selected-frame) (make-frame '((window-system) (tty . ,tty)
                                                       (tty-type . "xterm-256color"))))))
       (with-current-buffer todo-write-view-buffer-name
-        (todo-write-view-move--toggle (todo-write-view-draw-row "t30"))
+        (todo-write-view--toggle (todo-write-view-draw-row "t30"))
         (cl-loop for window in test-windows
                  for (start point) in '(("t20" "t25") ("t60" "t70"))
                  do (set-window-point window (todo-write-view-draw-row point))
@@ -169,7 +169,7 @@ The row of t30 is open."
              (todo-write-observe "a" "TOOL_EXECUTION" '(:id "c" :name "Bash" :content "error: no")
                                  :call-id "c" :outcome 'failed :durationMs 36000))
      '(with-current-buffer todo-write-view-buffer-name
-        (todo-write-view-move--toggle (todo-write-view-draw-row "t1"))
+        (todo-write-view--toggle (todo-write-view-draw-row "t1"))
         (todo-write-view-refresh))
      t)
     (should-not (todo-write-frames--lines-that-do-not-fit))
