@@ -376,14 +376,21 @@ CUT non-nil means that the heading of a turn shows its line in part."
      (if (consp id) (and entries (todo-write-story--date (car entries))) day))))
 
 (defun todo-write-story-running (thread)
-  "Return the text of the call of THREAD's agent that has not ended, or nil.
-That is its newest one, if nothing was said or returned after it."
-  (let* ((newest (todo-write-observations
-                  thread :limit 1 :types '("TOOL_CALL" "TOOL_EXECUTION" "MESSAGE")))
-         (entry (car (todo-write-story--entries-of
-                      (append newest nil) (plist-get (todo-write-about thread) :project)))))
-    (when (and entry (equal "TOOL_CALL" (plist-get (aref newest 0) :type)))
-      (todo-write-story-line entry))))
+  "Return the text of the newest call of THREAD's agent without a result, or nil.
+Nothing was said after it."
+  (cl-loop with ended = nil
+           for observation across (reverse (todo-write-observations
+                                            thread :limit 20
+                                            :types '("TOOL_CALL" "TOOL_EXECUTION" "MESSAGE")))
+           for id = (plist-get (plist-get observation :metadata) :callId)
+           for type = (plist-get observation :type)
+           until (equal type "MESSAGE")
+           if (equal type "TOOL_EXECUTION") do (push id ended)
+           else unless (and id (member id ended))
+           return (when-let* ((entry (car (todo-write-story--entries-of
+                                           (list observation)
+                                           (plist-get (todo-write-about thread) :project)))))
+                    (todo-write-story-line entry))))
 
 (defun todo-write-story-prompt (thread number)
   "Return the prompt of the turn NUMBER of THREAD as an entry, or nil."
