@@ -12,7 +12,6 @@
 
 (require 'efrit-do-session)
 (require 'todo-write-mode-line)
-(require 'todo-write-turns)
 (require 'todo-write-view)
 
 (defcustom efrit-do-backend 'auto
@@ -149,7 +148,7 @@ Say how to continue SESSION if it is not done."
       (todo-write-redraw)
       (todo-write-buffer-keep #'todo-write-view-draw-place #'todo-write-view-draw-of-place
                             (lambda ()
-                              (let ((turn (car (todo-write-turns-headings thread 0)))
+                              (let ((turn (car (todo-write-story-headings thread 0)))
                                     (said (car (efrit-do-session-said session))))
                                 (if said (todo-write-view-goto-entry (cons 'turn turn) said)
                                   (todo-write-view-goto-turn turn))))))

@@ -197,7 +197,7 @@ of `todo-write-show'."
 The ids of its entries are numbers of revisions, nil for the heading of a
 list."
   (let* ((title (plist-get (todo-write-summary todo-write-view-thread) :title))
-         (turns (todo-write-turns-all todo-write-view-thread))
+         (turns (todo-write-story-all-headings todo-write-view-thread))
          (revisions (reverse (todo-write-revisions todo-write-view-thread))))
     (list '(("Time" nil) ("Who" 5) ("Rev" 4 nil :right-align t) ("What changed" 0))
           (cl-loop
@@ -224,9 +224,9 @@ list."
 
 (defun todo-write-history--heading (revision turns)
   "Return the heading of the list that began with REVISION.
-TURNS is as from `todo-write-turns-all'."
-  (let* ((prompt (todo-write-turns-name
-                  (todo-write-turns-heading-at turns (plist-get revision :timestamp))))
+TURNS is as from `todo-write-story-all-headings'."
+  (let* ((prompt (todo-write-story-heading-name
+                  (todo-write-story-heading-at turns (plist-get revision :timestamp))))
          (items (todo-write-items todo-write-view-thread (plist-get revision :revision))))
     (propertize (concat (todo-write-text-shape 'edge) " "
                         (and prompt (concat prompt ": "))

@@ -142,8 +142,8 @@ that of its refused calls that are new, and how full its context is from
   "Return the newest prompt of AGENT if it has no plan and does something, or nil."
   (and (memq (plist-get (plist-get agent :plan) :state) '(nil empty))
        (plist-get agent :activity)
-       (todo-write-turns-name
-        (cadr (todo-write-turns-headings (plist-get agent :thread) 1)) 200)))
+       (todo-write-story-heading-name
+        (cadr (todo-write-story-headings (plist-get agent :thread) 1)) 200)))
 
 ;;; The overview
 

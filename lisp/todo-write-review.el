@@ -482,7 +482,7 @@ Elsewhere, show those of the whole plan."
   "Return the scope of ID, PATH and RANGE in THREAD; see `todo-write-review'."
   (let* ((entry (and (todo-write-story-entry-p path) (todo-write-story-entry-result path)))
          (path (and (stringp path) path))
-         (last (if (equal range '(4)) (car (todo-write-turns-headings thread 0)) 0))
+         (last (if (equal range '(4)) (car (todo-write-story-headings thread 0)) 0))
          (turn (and last (> last 0) last)))
     (list (concat (if entry "this entry" (todo-write-visit-what thread id path))
                   (and turn " since your last prompt"))

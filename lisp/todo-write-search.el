@@ -116,8 +116,8 @@ Signal a `user-error' if TEXT is blank or nothing is found."
   "Return the places, as for `todo-write-buffer-set-up-table'."
   (let* ((places todo-write-search--places)
          (regexp (regexp-opt (split-string todo-write-search--text)))
-         (all (and todo-write-view-thread (todo-write-turns-all todo-write-view-thread)))
-         (turns (and (seq-some #'todo-write-turns-name all) all))
+         (all (and todo-write-view-thread (todo-write-story-all-headings todo-write-view-thread)))
+         (turns (and (seq-some #'todo-write-story-heading-name all) all))
          (titles (mapcar (lambda (place) (string-width (plist-get place :title))) places)))
     (list `(("Age" 6 ,(lambda (entry other)
                         (> (plist-get (car entry) :timestamp)
@@ -132,7 +132,7 @@ Signal a `user-error' if TEXT is blank or nothing is found."
 
 (defun todo-write-search--entry (place regexp turns)
   "Return the entry of PLACE; what REGEXP matches is highlighted.
-TURNS is as from `todo-write-turns-all', or nil."
+TURNS is as from `todo-write-story-all-headings', or nil."
   (let* ((case-fold-search t)
          (line (todo-write-text-line (plist-get place :line)))
          (title (todo-write-text-line (plist-get place :title)))
@@ -147,8 +147,8 @@ TURNS is as from `todo-write-turns-all', or nil."
            (unless todo-write-view-thread
              (list (todo-write-text-helped (propertize title 'face 'bold))))
            (when turns
-             (list (propertize (or (todo-write-turns-name
-                                    (todo-write-turns-heading-at
+             (list (propertize (or (todo-write-story-heading-name
+                                    (todo-write-story-heading-at
                                      turns (plist-get place :timestamp)))
                                    "")
                                'face 'todo-write-prompt)))
@@ -181,7 +181,7 @@ TURNS is as from `todo-write-turns-all', or nil."
   "Show what was said or run at PLACE in its story, in full, and move there.
 What the story does not have leads to the prompt of its time.  Return nil
 if that is not known, either."
-  (let* ((turn (todo-write-turns-at todo-write-view-thread (plist-get place :timestamp)))
+  (let* ((turn (todo-write-story-turn-at todo-write-view-thread (plist-get place :timestamp)))
          (asked (equal "INTENT" (plist-get place :type)))
          (part (or (and (not asked) (plist-get place :item)) (cons 'turn turn)))
          (entry (seq-find (lambda (entry)

@@ -7,13 +7,13 @@
 
 ;; The story of a task, shown below its open row: a summary of the work, the files
 ;; that changed, and a line for each thing that the agent said, ran or changed.  A
-;; call and its result are one entry.  todo-write-visit.el acts on the entries.
+;; call and its result are one entry.  todo-write-visit.el acts on the entries.  Here is also
+;; what the headings of turns say, and which tasks began and ended in a turn.
 
 ;;; Code:
 
 (require 'todo-write-calls)
 (require 'todo-write-detail)
-(require 'todo-write-turns)
 
 (defconst todo-write-story-limit 40
   "Number of entries that an open row shows, the newest.
@@ -80,7 +80,7 @@ NEWEST non-nil means only those of the newest so many observations."
                                    collect (todo-write-story--make-entry
                                             :key (format "%s/%d" id number)
                                             :kind 'change :time time :text text)))
-                         (id (todo-write-story--tasks thread (cdr id) newest)))))
+                         (id (todo-write-story-tasks thread (cdr id) newest)))))
       (sort (append (seq-take changes 1) entries (seq-drop changes 1))
             (lambda (a b) (< (todo-write-story-entry-time a)
                              (todo-write-story-entry-time b)))))))
@@ -561,25 +561,108 @@ It belongs to BUTTON, the value of that property in the line of ENTRY."
     ;; Pressing it is pressing the line; moving stops only there.
     (put-text-property start (point) 'button button)))
 
-;;; Changes of tasks in a turn
+;;; Turns
 
-(defun todo-write-story--tasks (thread number newest)
-  "Return entries of the `todo-write-turns-events' of THREAD, NUMBER and NEWEST."
-  (mapcar
-   (pcase-lambda (`(,item ,kind ,revision))
-     (let ((time (plist-get revision :timestamp))
-           (part (cons (plist-get item :id) number)))
-       (todo-write-story--make-entry
-        :key (format "%d/%s/%s/%d" number (car part) kind time)
-        :kind 'task :time time :shape kind :part part
-        :text (todo-write-text-line (plist-get item :content) 400)
-        :end (lambda ()
-               (if (eq kind 'removed)
-                   (propertize (todo-write-detail-departure thread (car part))
-                               'face 'todo-write-time)
-                 (when-let* ((work (and (eq kind 'completed) (todo-write-work thread part))))
-                   (todo-write-row-lines (plist-get work :added) (plist-get work :removed) t)))))))
-   (todo-write-turns-events thread number newest)))
+(defun todo-write-story-headings (thread most)
+  "Return the newest MOST turns of THREAD, as (COUNT . HEADINGS).
+COUNT is the number of all turns, and HEADINGS a list of plists, newest
+first:
+  :turn      the number of the turn, from 1 on
+  :prompt :said  one line of each, as in `todo-write-turns'
+  :began :ended :ending :items  as there
+  :completed  the number of items completed in it
+  :added :removed :failed :refused  numbers of lines, failed commands
+             and refused calls
+  :commits   the number of commits, and :commit, the id of the last
+  :outside   t if files were changed or commands run outside any item"
+  (todo-write-core-call todo-write-dyn--turn-headings thread most))
+
+(defun todo-write-story-all-headings (thread)
+  "Return the headings of all turns of THREAD, oldest first."
+  (reverse (cdr (todo-write-story-headings thread most-positive-fixnum))))
+
+(defun todo-write-story-heading-at (headings time)
+  "Return that of HEADINGS whose turn was at TIME, in milliseconds.
+HEADINGS is as from `todo-write-story-all-headings'.  Before the first
+turn, that is the first one.  Return nil if there are no headings."
+  (or (car (last (seq-take-while (lambda (heading) (<= (plist-get heading :began) time))
+                                 headings)))
+      (car headings)))
+
+(defun todo-write-story-turn-at (thread time)
+  "Return the number of the turn of THREAD at TIME, in milliseconds, or nil.
+Before the first turn, that is the first one."
+  (plist-get (todo-write-story-heading-at (todo-write-story-all-headings thread) time) :turn))
+
+(defun todo-write-story-heading-name (heading &optional width)
+  "Return the prompt of HEADING in quotes, a line, or nil if it has none.
+It has at most WIDTH columns, by default 60."
+  (when-let* ((prompt (plist-get heading :prompt)))
+    (concat (todo-write-text-shape 'quote) (todo-write-text-line prompt (or width 60))
+            (todo-write-text-shape 'unquote))))
+
+(defun todo-write-story-tasks (thread number &optional newest)
+  "Return entries of the tasks of THREAD in its turn NUMBER, oldest first.
+A task began, was completed, or left the list unfinished, perhaps before
+it began.  NEWEST non-nil means only those of the newest so many tasks and
+lists."
+  (let* ((count (car (todo-write-story-headings thread 0)))
+         ;; That turn comes last, after the one that followed it.
+         (headings (reverse (cdr (todo-write-story-headings thread (max 0 (- count number -1))))))
+         (turn (car headings))
+         (next (cadr headings))
+         (ids (plist-get turn :items))
+         events)
+    (cl-flet ((within-p (revision)
+                (let ((time (plist-get revision :timestamp)))
+                  (and (or (= number 1) (<= (plist-get turn :began) time))
+                       (or (null next) (< time (plist-get next :began))))))
+              (add (&rest event) (push event events)))
+      (dolist (id (if newest (last ids newest) ids))
+        (pcase-dolist (`(,revision . ,changes) (todo-write-item-changes thread id))
+          (when (within-p revision)
+            (seq-doseq (change changes)
+              (let* ((item (plist-get change :item))
+                     (previous (plist-get change :previousItem))
+                     (status (plist-get item :status)))
+                (cond ((and previous (null item)
+                            (not (equal (plist-get previous :status) "completed")))
+                       (add previous 'removed revision))
+                      ((and item (not (equal status (plist-get previous :status)))
+                            (not (equal status "pending")))
+                       (add item (intern status) revision))))))))
+      ;; Unfinished tasks without an event of their own, whose list another one replaced.
+      (let* ((lists (todo-write-core-call todo-write-dyn--earlier-lists thread))
+             (revisions (and lists (todo-write-revisions thread)))
+             (replaced
+              (cl-loop for revision in revisions
+                       for list = (and (within-p revision)
+                                       (rassq (1- (plist-get revision :revision)) lists))
+                       when list collect (cons revision list))))
+        (pcase-dolist (`(,revision . ,list) (if newest (last replaced newest) replaced))
+          (dolist (item (append (todo-write-core-call todo-write-dyn--earlier-items
+                                  thread (car list) (cdr list))
+                                nil))
+            (unless (or (equal (plist-get item :status) "completed")
+                        (member (plist-get item :id) ids))
+              (add item 'removed revision))))))
+    (mapcar
+     (pcase-lambda (`(,item ,kind ,revision))
+       (let ((time (plist-get revision :timestamp))
+             (part (cons (plist-get item :id) number)))
+         (todo-write-story--make-entry
+          :key (format "%d/%s/%s/%d" number (car part) kind time)
+          :kind 'task :time time :shape kind :part part
+          :text (todo-write-text-line (plist-get item :content) 400)
+          :end (lambda ()
+                 (if (eq kind 'removed)
+                     (propertize (todo-write-detail-departure thread (car part))
+                                 'face 'todo-write-time)
+                   (when-let* ((work (and (eq kind 'completed) (todo-write-work thread part))))
+                     (todo-write-row-lines (plist-get work :added) (plist-get work :removed)
+                                           t)))))))
+     ;; A millisecond may have several lists.
+     (seq-sort-by (lambda (event) (plist-get (nth 2 event) :revision)) #'< (nreverse events)))))
 
 (provide 'todo-write-story)
 ;;; todo-write-story.el ends here

@@ -31,7 +31,6 @@
 (require 'todo-write-socket)
 (require 'todo-write-detail)
 (require 'todo-write-text)
-(require 'todo-write-turns)
 
 (defvar todo-write-tell-waiting nil
   "Threads whose hook must ask for another reason, a list.
@@ -296,7 +295,7 @@ those that were copied since your last prompt, so that one paste has all."
                    ((and buffer (guard buffer))
                     (message "The message is a draft in %s; send it there" buffer))))))
       ;; Those that the user has not pasted yet, as far as that is known.
-      (_ (let* ((prompted (or (plist-get (cadr (todo-write-turns-headings thread 1)) :began) 0))
+      (_ (let* ((prompted (or (plist-get (cadr (todo-write-story-headings thread 1)) :began) 0))
                 (comments (seq-remove (lambda (comment)
                                         (or (plist-get comment :told)
                                             (and (plist-get comment :copied)

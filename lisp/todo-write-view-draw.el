@@ -289,7 +289,7 @@ Open one that begins, and close one that ended, unless the user reads it
 in one of WINDOWS, or opened something in it."
   (let ((running (and todo-write-view-thread
                       (memq (car (todo-write-activity todo-write-view-thread)) '(working waiting))
-                      (car (todo-write-turns-headings todo-write-view-thread 0))))
+                      (car (todo-write-story-headings todo-write-view-thread 0))))
         (ran (and todo-write-view-draw-ran (cons 'turn todo-write-view-draw-ran))))
     (unless (eql running todo-write-view-draw-ran)
       (unless (or (seq-some (lambda (window)

@@ -367,10 +367,10 @@ A line below them shows the earlier ones.")
 
 (defun todo-write-view-rows-headings (thread)
   "Return the headings of turns that the plan of THREAD shows, newest first.
-They are plists as from `todo-write-turns-headings'.  The value is nil if
+They are plists as from `todo-write-story-headings'.  The value is nil if
 there is nothing to show."
   (pcase-let* ((most (if (memq 'turns todo-write-row-open) 2000 todo-write-view-rows-most-turns))
-               (`(,_ . ,headings) (todo-write-turns-headings thread most))
+               (`(,_ . ,headings) (todo-write-story-headings thread most))
                (shown (seq-filter
                        (lambda (heading)
                          (or (plist-get heading :prompt) (plist-get heading :outside)
@@ -493,7 +493,7 @@ ones are left out, as 0, before the text is cut below 30 columns."
 PARTS are its figures, and COLUMNS as from `todo-write-view-rows--columns'.
 Return non-nil if the line of the prompt was cut."
   (let* ((head (format " %s " (todo-write-text-shape (if open 'opened 'tool))))
-         (prompt (todo-write-turns-name heading 1000))
+         (prompt (todo-write-story-heading-name heading 1000))
          (said (plist-get heading :said))
          ;; After a short prompt, there is room for what followed.
          (text (cond ((null prompt) "Before the first prompt")

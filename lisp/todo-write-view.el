@@ -259,10 +259,10 @@ Return nil if there is no such task."
            (todo-write-view-draw-find 'todo-write-part id))
           ((setq turn (cl-loop
                        for (revision . _) in (reverse (todo-write-item-changes thread id))
-                       for turn = (todo-write-turns-at thread (plist-get revision :timestamp))
+                       for turn = (todo-write-story-turn-at thread (plist-get revision :timestamp))
                        thereis (and turn
-                                    (seq-some (lambda (event) (funcall is-its (car event)))
-                                              (todo-write-turns-events thread turn))
+                                    (assoc id (mapcar #'todo-write-story-entry-part
+                                                      (todo-write-story-tasks thread turn)))
                                     turn)))
            (todo-write-view--open (cons 'turn turn))
            (save-excursion
@@ -280,7 +280,7 @@ Return nil if there is no such task."
   (dolist (part parts)
     (cl-pushnew part todo-write-view-rows-open :test #'equal)
     (when (and (eq 'turn (car-safe part))
-               (<= (cdr part) (- (car (todo-write-turns-headings todo-write-view-thread 0))
+               (<= (cdr part) (- (car (todo-write-story-headings todo-write-view-thread 0))
                                  todo-write-view-rows-most-turns)))
       (cl-pushnew 'turns todo-write-view-rows-open)))
   (todo-write-view-draw-all))

@@ -67,7 +67,7 @@
   (plist-put times :spent (* 100 (or (plist-get times :spent) 0))))
 
 (defun screenshot-stretch-turns (turns)
-  "Return TURNS, as from `todo-write-turns-headings', with stretched times."
+  "Return TURNS, as from `todo-write-story-headings', with stretched times."
   (dolist (heading (cdr turns) turns)
     (dolist (key '(:began :ended))
       (plist-put heading key (screenshot-stretch (plist-get heading key))))))
@@ -453,7 +453,7 @@ palette of 128 colors makes the file a third as big."
   (advice-add 'todo-write-dyn--spent :filter-return
               (lambda (spent) (and spent (* 100 spent))))
   (advice-add 'todo-write-times :filter-return #'screenshot-stretch-times)
-  (advice-add 'todo-write-turns-headings :filter-return #'screenshot-stretch-turns)
+  (advice-add 'todo-write-story-headings :filter-return #'screenshot-stretch-turns)
   (advice-add 'todo-write-item-changes :filter-return #'screenshot-stretch-stamps)
   (advice-add 'todo-write-observations :filter-return #'screenshot-stretch-stamps))
 

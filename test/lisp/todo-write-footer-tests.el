@@ -132,10 +132,11 @@
     (todo-write-test-observe "a" "INTENT" "Go on")
     (todo-write-test-write "a" '("One" "completed") "Three" "Two")
     (should (member (list 'completed "One")
-                    (mapcar (pcase-lambda (`(,item ,kind ,_))
-                              (list kind (plist-get item :content)))
-                            (todo-write-turns-events "a" 2))))
-    (should (= 1 (length (todo-write-turns-events "a" 2))))))
+                    (mapcar (lambda (entry)
+                              (list (todo-write-story-entry-shape entry)
+                                    (todo-write-story-line entry)))
+                            (todo-write-story-tasks "a" 2))))
+    (should (= 1 (length (todo-write-story-tasks "a" 2))))))
 
 (ert-deftest todo-write-footer-shows-the-prompts-newest-first ()
   (todo-write-test-with-view
@@ -373,12 +374,12 @@
       (with-temp-buffer
         (todo-write-story-insert "a" '(turn . 1) 80)
         (dolist (text (list "Earlier" (task 299 0) (task 298 9)))
-          (should (string-search text (buffer-string))))))
-    ;; In their order, although some have the same millisecond.
-    (should (equal (number-sequence 1 300)
-                   (cl-loop for (_ kind revision) in (todo-write-turns-events "a" 1)
-                            when (eq 'completed kind)
-                            collect (plist-get revision :revision))))))
+          (should (string-search text (buffer-string)))))
+      ;; In their order, although some have the same millisecond.
+      (should (equal (cl-loop for list below 300 collect (task list 0))
+                     (cl-loop for entry in (todo-write-story-tasks "a" 1)
+                              when (eq 'completed (todo-write-story-entry-shape entry))
+                              collect (todo-write-story-line entry)))))))
 
 (provide 'todo-write-footer-tests)
 ;;; todo-write-footer-tests.el ends here
