@@ -20,7 +20,6 @@
 (require 'todo-write-answer-keys)
 (require 'todo-write-answer-text)
 (require 'todo-write-attention)
-(require 'todo-write-menu)
 (require 'todo-write-buffer)
 (require 'todo-write-request)
 (require 'todo-write-row)
@@ -459,7 +458,7 @@ CHOICE is one of `todo-write-answer--choices'."
 KEY is a string, or the number of an answer; interactively, it is the key
 that called this command, or that of an entry of the menu."
   (interactive (list (todo-write-answer--key last-command-event)) todo-write-answer-mode)
-  (todo-write-menu-require 'todo-write-answer-mode)
+  (todo-write-buffer-require 'todo-write-answer-mode)
   (let ((button (and (equal key "RET")
                      (not (plist-get (todo-write-answer--question) :multiple))
                      (button-at (point)))))

@@ -19,9 +19,8 @@
     (todo-write-connect todo-write-connect)
     (todo-write-efrit todo-write-efrit-mode)
     (todo-write-follow todo-write-follow)
-    (todo-write-history todo-write-history)
+    (todo-write-history todo-write-history todo-write-log)
     (todo-write-list todo-write-list todo-write-switch)
-    (todo-write-log todo-write-log)
     (todo-write-mcp-setup todo-write-setup)
     (todo-write-attention todo-write-next-waiting)
     (todo-write-tell (todo-write-tell todo-write-view-mode todo-write-list-mode

@@ -172,7 +172,7 @@ that of its refused calls that are new, and how full its context is from
    :revert #'todo-write-list--print
    :toggle #'todo-write-list--toggle-older)
   ;; Emacs 28 never forgets an `add-hook' with a depth.
-  (setq-local context-menu-functions (list t #'todo-write-menu-context)
+  (setq-local context-menu-functions (list t #'todo-write-buffer-context-menu)
               todo-write-buffer-table-sorts t)
   (add-hook 'todo-write-agent-functions #'todo-write-list--on-change)
   (add-hook 'todo-write-events-functions #'todo-write-list--on-change)
@@ -353,7 +353,7 @@ KEEP non-nil means that those that are there keep their order."
 
 (defun todo-write-list--agent ()
   "Return the agent at point, or signal a `user-error'."
-  (todo-write-menu-require 'todo-write-list-mode)
+  (todo-write-buffer-require 'todo-write-list-mode)
   (or (caadr (assoc (tabulated-list-get-id) todo-write-list--rows))
       (user-error "No agent here")))
 
@@ -405,7 +405,7 @@ If the region is active, all agents in it are treated like the first one."
 
 (defun todo-write-list-to-forget ()
   "Return the thread at point, or those in the active region, after a question."
-  (todo-write-menu-require 'todo-write-list-mode)
+  (todo-write-buffer-require 'todo-write-list-mode)
   (let ((threads (todo-write-list--threads-here)))
     (unless (yes-or-no-p (if (cdr threads)
                              (format "Forget the plans of %d agents and their histories? "

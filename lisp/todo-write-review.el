@@ -146,7 +146,7 @@ For `todo-write-events-functions'."
 (defun todo-write-review--draw (&optional found)
   "Draw what is new now; point stays on its line.
 FOUND is the value of `todo-write-review--find' if the caller has it."
-  (todo-write-menu-require 'todo-write-review-mode)
+  (todo-write-buffer-require 'todo-write-review-mode)
   (let* ((thread todo-write-view-thread)
          (found (or found (todo-write-review--find thread todo-write-review--scope)))
          (project (plist-get (todo-write-about thread) :project)))
@@ -214,7 +214,7 @@ Return it as a `todo-write-review--file'."
 With a prefix argument ALL, mark those of all files.  What the agent has
 changed after what this buffer shows stays new."
   (interactive "P" todo-write-review-mode)
-  (todo-write-menu-require 'todo-write-review-mode)
+  (todo-write-buffer-require 'todo-write-review-mode)
   (let* ((here (seq-some (lambda (overlay) (overlay-get overlay 'todo-write-review-file))
                          (overlays-at (point))))
          (files (cond (all todo-write-review--files)
@@ -262,7 +262,7 @@ changed after what this buffer shows stays new."
 (defun todo-write-review-unmark ()
   "Undo the last `todo-write-review-mark': what it marked is new again."
   (interactive nil todo-write-review-mode)
-  (todo-write-menu-require 'todo-write-review-mode)
+  (todo-write-buffer-require 'todo-write-review-mode)
   (pcase-let ((`(,paths . ,former) (or (pop todo-write-review--undo)
                                         (user-error "Nothing was marked here"))))
     (todo-write-plan-mark todo-write-view-thread former nil)
@@ -339,7 +339,7 @@ the line.  This works in a review and in the diff of a plan.  The agent
 gets the name of the file, the number of the line, and the lines, too; see
 `todo-write-tell'."
   (interactive nil todo-write-visit-diff-mode)
-  (todo-write-menu-require 'todo-write-visit-diff-mode)
+  (todo-write-buffer-require 'todo-write-visit-diff-mode)
   (pcase-let ((`(,thread ,about) (todo-write-review--comment-about)))
     (deactivate-mark)
     (todo-write-compose

@@ -100,7 +100,7 @@ and \\[todo-write-menu] shows all keys.
               bookmark-make-record-function #'todo-write-view--make-bookmark
               desktop-save-buffer (lambda (_folder) todo-write-view-thread)
               ;; Emacs 28 never forgets an `add-hook' with a depth.
-              context-menu-functions (list t #'todo-write-menu-context))
+              context-menu-functions (list t #'todo-write-buffer-context-menu))
   (add-function :filter-return (local 'filter-buffer-substring-function)
                 ;; Without ellipses and aligned gaps.
                 (lambda (text)
@@ -217,6 +217,60 @@ It is for `revert-buffer'."
   (todo-write-text-forget-shapes)
   (setq todo-write-view-rows-texts nil)
   (todo-write-view-draw-all))
+
+;;; Plans that show themselves
+
+;; The selected window stays selected.  Each thread is shown once: a window that you closed
+;; does not come back by itself.  The buffer switches to another plan only when the one it
+;; shows is done.
+
+(defcustom todo-write-auto-show-action
+  '((display-buffer-reuse-window display-buffer-at-bottom)
+    (window-height . 0.25)
+    (reusable-frames . visible)
+    (inhibit-same-window . t))
+  "Action for `display-buffer' that shows a plan."
+  :type display-buffer--action-custom-type
+  :group 'todo-write
+  :package-version '(todo-write . "0.2.0"))
+
+(defvar todo-write-view--auto-shown nil
+  "Keys of the threads that the mode has shown.")
+
+;;;###autoload
+(define-minor-mode todo-write-auto-show-mode
+  "Display a plan when an agent begins to write one."
+  :global t
+  :group 'todo-write
+  (when todo-write-auto-show-mode
+    (todo-write-module-prepare))
+  (setq todo-write-view--auto-shown nil)
+  (funcall (if todo-write-auto-show-mode #'add-hook #'remove-hook)
+           'todo-write-events-functions #'todo-write-view--auto-show))
+
+(defun todo-write-view--auto-show (thread what data)
+  "Show the plan of THREAD if WHAT is its first change, with the outcome DATA.
+For `todo-write-events-functions'."
+  (let* ((buffer (get-buffer todo-write-view-buffer-name))
+         (showing (and buffer (buffer-local-value 'todo-write-view-thread buffer)))
+         (visible (and buffer (get-buffer-window buffer 'visible))))
+    (pcase what
+      ('change (when (and (eq 'active (plist-get data :state))
+                          (not (member thread todo-write-view--auto-shown))
+                          (not (plist-get (todo-write-about thread) :parent))
+                          ;; A visible plan stays until it is done.
+                          (or (null showing) (equal showing thread) (not visible)
+                              (memq (todo-write-state showing) '(done empty))))
+                 (push thread todo-write-view--auto-shown)
+                 ;; The action never takes the selected window, which may be the one that
+                 ;; shows the buffer already.
+                 (todo-write-show thread nil
+                                  (if visible
+                                      '(display-buffer-reuse-window (reusable-frames . visible))
+                                    todo-write-auto-show-action))))
+      ;; A new list under the same key shows itself again.
+      ('forgotten (setq todo-write-view--auto-shown
+                        (delete thread todo-write-view--auto-shown))))))
 
 ;;; Moving and opening
 
@@ -422,7 +476,7 @@ The turn that runs is open by itself."
   "Fold or unfold the completed tasks of this buffer.
 See `todo-write-view-fold-completed'."
   (interactive nil todo-write-view-mode)
-  (todo-write-menu-require 'todo-write-view-mode)
+  (todo-write-buffer-require 'todo-write-view-mode)
   (cl-flet ((folded-p () (text-property-any (point-min) (point-max) 'category
                                             (button-category-symbol 'todo-write-fold))))
     (setq todo-write-view-rows-fold (not (folded-p)))

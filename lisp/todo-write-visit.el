@@ -16,7 +16,7 @@
 
 (require 'compile)
 (require 'diff-mode)
-(require 'todo-write-menu)
+(require 'todo-write-buffer)
 (require 'todo-write-story)
 
 ;;; Files

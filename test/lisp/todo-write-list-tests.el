@@ -13,7 +13,7 @@
 (require 'cl-lib)
 (require 'todo-write-view-test-helper)
 (require 'todo-write-list)
-(require 'todo-write-log)
+(require 'todo-write-history)
 (require 'todo-write-tell)
 (require 'todo-write-request)
 (require 'todo-write-timeline)

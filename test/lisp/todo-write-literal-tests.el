@@ -20,7 +20,6 @@
 (require 'todo-write-follow)
 (require 'todo-write-history)
 (require 'todo-write-list)
-(require 'todo-write-log)
 (require 'todo-write-mode-line)
 (require 'todo-write-org)
 (require 'todo-write-timeline)

@@ -17,7 +17,6 @@
 (require 'org)
 (require 'todo-write-view-test-helper)
 (require 'todo-write-history)
-(require 'todo-write-log)
 (require 'todo-write-notify)
 (require 'todo-write-org)
 (require 'efrit-do)

@@ -6,7 +6,7 @@
 ;;; Code:
 
 (require 'ert)
-(require 'todo-write-log)
+(require 'todo-write-history)
 (require 'todo-write-request)
 (require 'todo-write-story)
 (require 'todo-write-visit)

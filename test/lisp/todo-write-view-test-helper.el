@@ -69,7 +69,7 @@ Times are left out.  What changed is drawn first."
 
 (defun todo-write-test-menu-command (mode key)
   "Return the command of KEY in the transient of MODE."
-  (let ((suffix (transient-get-suffix (todo-write-menu--transient mode) key)))
+  (let ((suffix (transient-get-suffix (todo-write-buffer--transient mode) key)))
     ;; Older versions of transient have a list (LEVEL CLASS PLIST).
     (plist-get (if (keywordp (cadr suffix)) (cdr suffix) (car (last suffix))) :command)))
 
