@@ -59,20 +59,19 @@ its blockers."
                      (and owner (concat "Owner: " (todo-write-text-plain owner)))
                      (and blockers (concat "After: " blockers))))
         (when paragraph
-          (todo-write-detail-insert-filled paragraph (max 15 width) 5 5)))
+          (todo-write-detail-insert-filled paragraph (max 15 width) 5)))
       ;; Appended faces do not override existing ones.
       (add-face-text-property (point-min) (point-max) 'todo-write-detail t))))
 
-(defun todo-write-detail-insert-filled (line width column hang &optional as-it-is)
+(defun todo-write-detail-insert-filled (line width column &optional as-it-is)
   "Insert LINE at COLUMN, broken into lines of WIDTH columns, and a newline.
-HANG is the indentation of all lines but the first.  Non-nil AS-IT-IS
-breaks them at any character, as is best for code."
+Non-nil AS-IT-IS breaks it at any character, as is best for code."
   (let ((start (point))
         (fill-column width)
         (adaptive-fill-mode nil)
         (sentence-end-double-space nil)
         ;; Without room after it, lines would be broken forever.
-        (fill-prefix (make-string (max 0 (min hang (- width 10))) ?\s)))
+        (fill-prefix (make-string (max 0 (min column (- width 10))) ?\s)))
     (insert (make-string column ?\s) line "\n")
     (when (> (string-width line) (- width column))
       (save-restriction

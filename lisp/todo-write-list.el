@@ -312,9 +312,8 @@ KEEP non-nil means that those that are there keep their order."
          (older (- (length known) (length sorted)))
          ;; Those that were there, in their order, at the places of any of them.
          (there (cl-loop for key in before
-                         for agent = (seq-find (lambda (agent) (equal key (plist-get agent :thread)))
-                                               sorted)
-                         when agent collect agent))
+                         append (seq-filter (lambda (agent) (equal key (plist-get agent :thread)))
+                                            sorted)))
          (agents (mapcar (lambda (agent)
                            (if (member (plist-get agent :thread) before) (pop there) agent))
                          sorted))

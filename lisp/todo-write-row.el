@@ -365,23 +365,20 @@ Tasks of the user that the agent cannot be told of are counted apart:
   (or (plist-get summary :count) "0/0"))
 
 (defun todo-write-row-progress (summary)
-  "Return the state and the count of SUMMARY as a short string."
-  (let ((count (todo-write-row-count summary)))
-    (pcase (plist-get summary :state)
-      ((or 'nil 'empty) "no tasks")
-      ('done (concat (todo-write-text-shape 'completed) " done " count))
-      ((and 'paused (guard (eq 'end-of-turn (plist-get summary :ending))))
-       (concat (todo-write-text-shape 'ended) " stopped " count))
-      ('paused (concat (todo-write-text-shape 'paused) " paused " count))
-      (_ count))))
-
-(defun todo-write-row-progress-face (state)
-  "Return the face of the `todo-write-row-progress' of a plan in STATE."
-  (pcase state
-    ((or 'nil 'empty) 'todo-write-time)
-    ('done 'todo-write-done)
-    ('paused 'todo-write-paused)
-    (_ 'todo-write-title)))
+  "Return the state and the count of SUMMARY as a short string in its face."
+  (pcase-let* ((count (todo-write-row-count summary))
+               (`(,face ,shape ,word)
+                (pcase (plist-get summary :state)
+                  ((or 'nil 'empty) '(todo-write-time))
+                  ('done '(todo-write-done completed "done"))
+                  ((and 'paused (guard (eq 'end-of-turn (plist-get summary :ending))))
+                   '(todo-write-paused ended "stopped"))
+                  ('paused '(todo-write-paused paused "paused"))
+                  (_ '(todo-write-title)))))
+    (propertize (cond (shape (format "%s %s %s" (todo-write-text-shape shape) word count))
+                      ((eq face 'todo-write-time) "no tasks")
+                      (t count))
+                'face face)))
 
 (defun todo-write-row--bar (completed total width)
   "Return a bar of WIDTH columns for COMPLETED of TOTAL tasks."
@@ -399,8 +396,7 @@ a string or nil, follows the title.  WORK is a list (ADDED REMOVED) of
 numbers of lines, or nil.  TITLE is for a session without one.  The
 numbers and the bar are left out before the title is cut."
   (let* ((total (or (plist-get summary :total) 0))
-         (progress (propertize (todo-write-row-progress summary) 'face
-                               (todo-write-row-progress-face (plist-get summary :state))))
+         (progress (todo-write-row-progress summary))
          (note (string-join (delq nil (list (and (plist-get summary :unsaved) "not saved") note))
                             "; "))
          (note (if (string-empty-p note) "" (format "  (%s)" (todo-write-text-line note 60))))

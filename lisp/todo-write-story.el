@@ -551,8 +551,7 @@ It belongs to BUTTON, the value of that property in the line of ENTRY."
     (dolist (text texts)
       (dolist (line (split-string (todo-write-text-trim-end (todo-write-text-plain-lines text))
                                   "\n"))
-        (todo-write-detail-insert-filled line width todo-write-story--head
-                                         todo-write-story--head is-code)))
+        (todo-write-detail-insert-filled line width todo-write-story--head is-code)))
     (todo-write-row-make-button start (point) 'todo-write-entry nil
                                 'todo-write-entry entry
                                 'todo-write-key (todo-write-story-entry-key entry)

@@ -198,7 +198,8 @@ In the selected window, point moves only to scroll."
 (defun todo-write-view-draw-note (window &optional start)
   "Note point and START of WINDOW, to detect later whether the user moved.
 START is the current one by default."
-  (set-window-parameter window 'todo-write-places (todo-write-view-draw--window-state window start)))
+  (set-window-parameter window 'todo-write-places
+                        (todo-write-view-draw--window-state window start)))
 
 (defun todo-write-view-draw-stay (window)
   "Let WINDOW no longer follow."
