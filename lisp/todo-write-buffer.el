@@ -159,7 +159,7 @@ agent that it works for."
          (key (or (and current
                        (equal project (plist-get (todo-write-about current) :project))
                        current)
-                  (todo-write-kept-newest-of-project)
+                  (todo-write-plan-newest-of-project)
                   current
                   (car (todo-write-threads)))))
     (or (caar (last (and key (todo-write-buffer-ancestors key)))) key)))
@@ -395,6 +395,49 @@ the line counts.  START is non-nil for the start of a window."
     (while (not (or (eobp) (equal id (tabulated-list-get-id))))
       (forward-line))
     (unless (eobp) (point))))
+
+;;; Completion
+
+(defun todo-write-buffer-completion-table (candidates category cells &rest metadata)
+  "Return a completion table of CANDIDATES, an alist in the best order.
+CATEGORY and METADATA, an alist, describe them.  CELLS takes one and
+returns what stands beside it, strings, which are aligned in columns."
+  (lambda (string predicate action)
+    (if (eq action 'metadata)
+        `(metadata (category . ,category)
+                   (display-sort-function . identity)
+                   (cycle-sort-function . identity)
+                   (affixation-function
+                    . ,(lambda (titles)
+                         (todo-write-buffer--affix
+                          (mapcar (lambda (title)
+                                    (cons title (funcall cells (assoc title candidates))))
+                                  titles))))
+                   . ,metadata)
+      (complete-with-action action candidates string predicate))))
+
+(defun todo-write-buffer--affix (rows)
+  "Return ROWS, lists of a title and cells, as for `affixation-function'.
+The cells are two blanks apart; empty columns are left out, and a narrow
+frame cuts them."
+  (let ((widths (apply #'cl-mapcar
+                       (lambda (&rest cells) (apply #'max (mapcar #'todo-write-text-width cells)))
+                       (or rows '(nil)))))
+    (mapcar
+     (lambda (row)
+       (let ((columns (cl-loop for cell in row
+                               for width in widths
+                               when (> width 0)
+                               collect (concat cell (make-string
+                                                     (- width (todo-write-text-width cell)) ?\s)))))
+         (list (car row) ""
+               (propertize
+                (todo-write-text-truncate
+                 (substring (string-trim-right (string-join columns "  ") " +")
+                            (length (car row)))
+                 (max 10 (- (frame-width) (car widths) 2)))
+                'face 'completions-annotations))))
+     rows)))
 
 ;;; Keys and menus
 

@@ -12,7 +12,7 @@
 ;;; Code:
 
 (require 'map)
-(require 'todo-write)
+(require 'todo-write-buffer)
 (require 'todo-write-agent)
 (require 'todo-write-machines)
 (require 'todo-write-text)
@@ -134,7 +134,7 @@ CHOICES are as from `todo-write-follow-sessions-choices', the best first."
     (setq table (nreverse table))
     (nth 1 (assoc (completing-read
                    prompt
-                   (todo-write-text-completion-table table 'todo-write-session #'cddr)
+                   (todo-write-buffer-completion-table table 'todo-write-session #'cddr)
                    nil t nil nil (caar table))
                   table))))
 

@@ -425,7 +425,7 @@ them.  Signal a `user-error' if there is no thread."
                       (todo-write-buffer-signal-no-plan))))
          (input (completing-read
                  prompt
-                 (todo-write-text-completion-table
+                 (todo-write-buffer-completion-table
                   agents 'todo-write-plan
                   (pcase-lambda (`(,_ . ,agent))
                     (mapcar (lambda (cell) (todo-write-text-truncate cell 30))

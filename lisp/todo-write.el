@@ -33,10 +33,6 @@
 (autoload 'todo-write-withdraw "todo-write-request")
 (autoload 'todo-write-answer-request "todo-write-request")
 
-;; Nor do those of earlier sessions.
-(autoload 'todo-write-threads-kept "todo-write-kept")
-(autoload 'todo-write-kept-newest-of-project "todo-write-kept")
-
 ;; Hosts set it in an agent's buffer, whether or not the view is loaded.
 (defvar-local todo-write-view-thread nil
   "Key of the thread that this buffer shows, or nil.")
@@ -571,7 +567,7 @@ This is also done once per session, at the first use of the package."
 (defun todo-write-restore (&optional thread)
   "Load THREAD from its journal; return its key, or nil if it has none.
 THREAD defaults to the newest thread of the current project."
-  (let ((key (or thread (todo-write-kept-newest-of-project))))
+  (let ((key (or thread (todo-write-plan-newest-of-project))))
     (unless (or (null key) (stringp key))
       (todo-write-core-wrong "thread" key "a string"))
     (when (and key (todo-write-core-call todo-write-dyn--exists key))
