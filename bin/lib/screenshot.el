@@ -11,7 +11,6 @@
 
 ;;; Code:
 
-(require 'todo-write-timeline)
 (require 'todo-write-module)
 ;; There is no user to answer a question.
 (setq todo-write-module-source nil)

@@ -19,7 +19,6 @@
 (require 'todo-write-mode-line)
 (require 'todo-write-doctor)
 (require 'todo-write-history)
-(require 'todo-write-timeline)
 (require 'todo-write-list)
 (require 'todo-write-buffer)
 (require 'todo-write-review)

@@ -16,7 +16,6 @@
 (require 'todo-write-history)
 (require 'todo-write-tell)
 (require 'todo-write-request)
-(require 'todo-write-timeline)
 (require 'todo-write-visit)
 
 (defun todo-write-list-tests--draw ()

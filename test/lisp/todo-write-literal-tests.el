@@ -22,7 +22,6 @@
 (require 'todo-write-list)
 (require 'todo-write-mode-line)
 (require 'todo-write-org)
-(require 'todo-write-timeline)
 (require 'todo-write-visit)
 (require 'efrit-do)
 
@@ -67,7 +66,7 @@
        (todo-write-set-activity two 'waiting todo-write-literal-text)
        ;; A task that waits in the millisecond of its start is not in the timeline.
        (todo-write-test-wait
-        (lambda () (cl-plusp (plist-get (car (todo-write-timeline--rows one)) :spent))))
+        (lambda () (cl-plusp (plist-get (car (todo-write-history--rows one)) :spent))))
        (todo-write-literal-ask one)
        (unwind-protect (progn (ignore two) ,@body)
          (todo-write-withdraw one "1")
