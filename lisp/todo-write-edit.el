@@ -46,7 +46,7 @@ Signal a `user-error' if there are no rows, or if some are folded."
       (list (let* ((id (todo-write-view-draw-id-here))
                    (item (or (todo-write-item (todo-write-edit--thread) id)
                              (user-error "This task is gone; g refreshes the list"))))
-              (unless (todo-write-view-draw-on-row-p (point))
+              (unless (todo-write-view-draw-on-row-p)
                 (user-error "This is part of “%s”; the keys that edit work on its own row"
                             (todo-write-edit--name item)))
               item))
@@ -66,7 +66,7 @@ It is `todo-write-id' for those of rows, or `todo-write-dropped'."
           (user-error "RET unfolds these tasks first"))
         (when-let* ((id (get-text-property (point) property))
                     ((or (eq property 'todo-write-dropped)
-                         (todo-write-view-draw-on-row-p (point)))))
+                         (todo-write-view-draw-on-row-p))))
           (push id ids))
         (forward-line)))
     (nreverse ids)))

@@ -73,12 +73,10 @@ in the list of a subagent, whose lines have the id of the task above."
   "Return non-nil if point is on the line of folded tasks."
   (eq 'fold (car-safe (get-text-property (point) 'todo-write-part))))
 
-(defun todo-write-view-draw-on-row-p (position)
-  "Return non-nil if POSITION is on the line of a task, not on what is below it."
-  (eql (todo-write-view-draw-row (get-text-property position 'todo-write-id))
-       (save-excursion
-         (goto-char position)
-         (line-beginning-position))))
+(defun todo-write-view-draw-on-row-p ()
+  "Return non-nil if point is on the line of a task, not on what is below it."
+  (eql (todo-write-view-draw-row (get-text-property (point) 'todo-write-id))
+       (line-beginning-position)))
 
 (defun todo-write-view-draw-goto (id)
   "Move point to the row of the task ID; return nil if there is none."
@@ -172,17 +170,17 @@ Then the user did not move point, scroll, or show another buffer."
   "Return the buffer, point and START of WINDOW, a list."
   (list (window-buffer window) (window-point window) (or start (window-start window))))
 
-(defun todo-write-view-draw-on-title-p (window id)
-  "Return non-nil if point of WINDOW is on the title of the task ID."
-  (when-let* ((start (todo-write-view-draw-row id)))
+(defun todo-write-view-draw-on-title-p (window)
+  "Return non-nil if point of WINDOW is on the title of the task in progress."
+  (when-let* ((start (todo-write-view-draw-row (todo-write-view-rows-current-id))))
     (save-excursion
       (goto-char start)
       (<= start (window-point window) (line-end-position)))))
 
-(defun todo-write-view-draw-follow (window current)
-  "Let WINDOW show the task CURRENT, an id or nil, and note its new place.
+(defun todo-write-view-draw-follow (window)
+  "Let WINDOW show the task in progress, if any, and note its new place.
 In the selected window, point moves only to scroll."
-  (when-let* ((position (todo-write-view-draw-row current)))
+  (when-let* ((position (todo-write-view-draw-row (todo-write-view-rows-current-id))))
     (let ((visible (todo-write-view-draw--visible-p window position)))
       (unless (and visible (eq window (selected-window)))
         (set-window-point window position))
@@ -343,7 +341,7 @@ Windows that follow the task in progress go to it."
       (restore-buffer-modified-p nil)
       (dolist (window windows)
         (if (memq window following)
-            (todo-write-view-draw-follow window (todo-write-view-rows-current-id))
+            (todo-write-view-draw-follow window)
           ;; Drawing may move point to where it was noted.
           (todo-write-view-draw-stay window)))
       (pcase (mapcar #'todo-write-view-draw-of-place narrowed)

@@ -179,9 +179,7 @@ passed to `display-buffer'."
              (todo-write-view--show-thread thread))
             (window
              (todo-write-buffer-fit window)
-             (when (and (not (memq window shown))
-                        (todo-write-view-draw-on-title-p
-                         window (todo-write-view-rows-current-id)))
+             (when (and (not (memq window shown)) (todo-write-view-draw-on-title-p window))
                (todo-write-view-draw-note window)))))
     (when (and select window)
       (select-window window))
@@ -206,7 +204,7 @@ passed to `display-buffer'."
     (set-window-start window (point-min))
     (set-window-point window (point))
     (if todo-write-view-follow
-        (todo-write-view-draw-follow window (todo-write-view-rows-current-id))
+        (todo-write-view-draw-follow window)
       (todo-write-view-draw-note window))))
 
 (defun todo-write-view-refresh ()
@@ -454,7 +452,7 @@ On a file, close the story that it is in, and move to its heading."
                                         (remove element todo-write-view-rows-open)
                                       (cons element todo-write-view-rows-open))))
   ;; The user reads there now.
-  (unless (todo-write-view-draw-on-title-p (selected-window) (todo-write-view-rows-current-id))
+  (unless (todo-write-view-draw-on-title-p (selected-window))
     (todo-write-view-draw-stay (selected-window)))
   (todo-write-view-draw-all))
 
