@@ -293,8 +293,8 @@ The windows that show it stay at their lines, too."
 
 ;;; Tables
 
-(defvar-local todo-write-buffer--printed nil
-  "What this table shows, a list (COLUMNS ENTRIES . MORE).")
+(defvar-local todo-write-buffer--more nil
+  "The text below the rows of this table.")
 
 (defvar-local todo-write-buffer--drawings 0
   "How many drawings of this table have begun.")
@@ -336,20 +336,19 @@ NOTE and MORE are as in `todo-write-buffer-set-up-table'."
                   vconcat `[(,name ,(or width (apply #'max (length name) cells)) . ,rest)])))
     (setq mode-line-process note)
     (force-mode-line-update)
-    (pcase-let ((`(,old-columns ,old-entries ,old-more) todo-write-buffer--printed)
-                (inhibit-read-only t))
-      (unless (and todo-write-buffer--printed
-                   (todo-write-buffer-same-p (list old-columns old-entries old-more)
-                                             (list columns entries more)))
-        (setq todo-write-buffer--printed (list columns entries more)
+    (let ((old tabulated-list-entries)
+          (same (todo-write-buffer-same-p (list tabulated-list-format todo-write-buffer--more)
+                                          (list columns more)))
+          (inhibit-read-only t))
+      (unless (and same (todo-write-buffer-same-p old entries))
+        (setq todo-write-buffer--more more
               tabulated-list-format columns
               tabulated-list-entries entries)
         (todo-write-buffer-keep
          #'todo-write-buffer--row #'todo-write-buffer--of-row
-         (if (and old-entries tabulated-list-use-header-line
-                  (todo-write-buffer-same-p (list old-columns old-more) (list columns more))
-                  (equal (mapcar #'car old-entries) (mapcar #'car entries)))
-             (lambda () (todo-write-buffer--replace-rows old-entries entries))
+         (if (and same old tabulated-list-use-header-line
+                  (equal (mapcar #'car old) (mapcar #'car entries)))
+             (lambda () (todo-write-buffer--replace-rows old entries))
            (lambda ()
              (tabulated-list-init-header)
              (tabulated-list-print)

@@ -213,7 +213,7 @@
                               when (= place (funcall row key)) collect key))))
     (let ((text (todo-write-test-text)))
       (should (string-match-p "1/2" text))
-      (setq todo-write-buffer--printed nil)
+      (setq tabulated-list-format nil)
       (todo-write-list-tests--draw)
       (should (equal text (todo-write-test-text))))))
 
