@@ -274,6 +274,17 @@ called with a second argument, t, for the start of a window."
         (when-let* ((position (position (pop places))))
           (set-window-start window position t))))))
 
+(defun todo-write-buffer-find (property value &optional start end)
+  "Return the first position from START to END whose PROPERTY is VALUE, or nil.
+By default, the whole buffer is searched, also if it is narrowed."
+  (save-restriction
+    (widen)
+    (let ((position (or start (point-min)))
+          (end (or end (point-max))))
+      (while (and (< position end) (not (equal value (get-text-property position property))))
+        (setq position (next-single-property-change position property nil end)))
+      (and (< position end) position))))
+
 (defun todo-write-buffer--of-line (line)
   "Return the position of the beginning of LINE, a number."
   (save-excursion
@@ -383,17 +394,10 @@ the line counts.  START is non-nil for the start of a window."
     ('t (point-max))
     (`(,id ,column ,line)
      (save-excursion
-       (goto-char (or (and id (todo-write-buffer-find-row id)) (todo-write-buffer--of-line line)))
+       (goto-char (or (and id (todo-write-buffer-find 'tabulated-list-id id))
+                      (todo-write-buffer--of-line line)))
        (move-to-column column)
        (point)))))
-
-(defun todo-write-buffer-find-row (id)
-  "Return the position of the row of ID in a table, or nil."
-  (save-excursion
-    (goto-char (point-min))
-    (while (not (or (eobp) (equal id (tabulated-list-get-id))))
-      (forward-line))
-    (unless (eobp) (point))))
 
 ;;; Completion
 

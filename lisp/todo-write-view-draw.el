@@ -34,20 +34,9 @@ The highlight ends when the times are updated next.")
 
 ;;; Positions
 
-(defun todo-write-view-draw-find (property value &optional start end)
-  "Return the first position from START to END whose PROPERTY is VALUE, or nil.
-By default, the whole buffer is searched, also if it is narrowed."
-  (save-restriction
-    (widen)
-    (let ((position (or start (point-min)))
-          (end (or end (point-max))))
-      (while (and (< position end) (not (equal value (get-text-property position property))))
-        (setq position (next-single-property-change position property nil end)))
-      (and (< position end) position))))
-
 (defun todo-write-view-draw-row (id)
   "Return the position of the row of the task ID, or nil."
-  (and id (todo-write-view-draw-find 'todo-write-id id)))
+  (and id (todo-write-buffer-find 'todo-write-id id)))
 
 (defun todo-write-view-draw-id-here ()
   "Return the id of the task at point.
@@ -104,13 +93,13 @@ or the file KEY, if POSITION is in one.  PART is `end' after the last line."
      (t
       (list part
             (todo-write-view-draw--offset
-             (todo-write-view-draw-find 'todo-write-part part) position)
+             (todo-write-buffer-find 'todo-write-part part) position)
             key (and key (todo-write-view-draw--offset start position)))))))
 
 (defun todo-write-view-draw-entry (part key)
   "Return the position of the entry or the file KEY of PART, or nil."
-  (when-let* ((start (todo-write-view-draw-find 'todo-write-part part)))
-    (todo-write-view-draw-find 'todo-write-key key start
+  (when-let* ((start (todo-write-buffer-find 'todo-write-part part)))
+    (todo-write-buffer-find 'todo-write-key key start
                                    (todo-write-view-draw--end start 'todo-write-part))))
 
 (defun todo-write-view-draw--entries (windows)
@@ -142,7 +131,7 @@ or the file KEY, if POSITION is in one.  PART is `end' after the last line."
 A marker there is then at what followed.  If only its line is gone, that
 is the beginning of the last line of its entry or part."
   (pcase-let ((`(,part ,offset ,key ,key-offset) place))
-    (if-let* ((start (todo-write-view-draw-find 'todo-write-part part)))
+    (if-let* ((start (todo-write-buffer-find 'todo-write-part part)))
         (pcase-let* ((at (and key (todo-write-view-draw-entry part key)))
                      (end (if at (todo-write-view-draw--end at 'todo-write-key)
                             (todo-write-view-draw--end start 'todo-write-part)))

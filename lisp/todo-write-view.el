@@ -305,10 +305,10 @@ Return nil if there is no such task."
            (todo-write-view-draw-row id))
           ((seq-some is-its (todo-write-items-dropped thread))
            (todo-write-view--open 'dropped)
-           (todo-write-view-draw-find 'todo-write-dropped id))
+           (todo-write-buffer-find 'todo-write-dropped id))
           ((seq-some is-its (todo-write-core-call todo-write-dyn--items-cleared thread))
            (todo-write-view--open 'cleared)
-           (todo-write-view-draw-find 'todo-write-part id))
+           (todo-write-buffer-find 'todo-write-part id))
           ((setq turn (cl-loop
                        for (revision . _) in (reverse (todo-write-item-changes thread id))
                        for turn = (todo-write-story-turn-at thread (plist-get revision :timestamp))
@@ -348,7 +348,7 @@ PART is the id of a task, or (turn . N).  Return nil if it is not shown."
   "Open the turn NUMBER and move point to its heading; return nil if it has none."
   (let ((turn (cons 'turn number)))
     (todo-write-view--open turn)
-    (when-let* ((start (todo-write-view-draw-find 'todo-write-part turn)))
+    (when-let* ((start (todo-write-buffer-find 'todo-write-part turn)))
       (goto-char start))))
 
 (defun todo-write-view-to-current ()
@@ -447,7 +447,7 @@ On a file, close the story that it is in, and move to its heading."
   (let ((element (or (button-get button 'todo-write-toggle)
                      (button-get button 'todo-write-part))))
     (when (button-get button 'todo-write-file)
-      (goto-char (todo-write-view-draw-find 'todo-write-part element)))
+      (goto-char (todo-write-buffer-find 'todo-write-part element)))
     (setq todo-write-view-rows-open (if (member element todo-write-view-rows-open)
                                         (remove element todo-write-view-rows-open)
                                       (cons element todo-write-view-rows-open))))
