@@ -29,7 +29,7 @@
   (pcase-dolist (`(,library ,mode)
                  '((mode-line todo-write-mode-line-mode)
                    (notify todo-write-notify-mode)
-                   (auto-show todo-write-auto-show-mode) (follow todo-write-agents-mode)
+                   (view todo-write-auto-show-mode) (follow todo-write-agents-mode)
                    (agent-shell todo-write-agent-shell-mode) (eca todo-write-eca-mode)
                    (efrit todo-write-efrit-mode) (gptel todo-write-gptel-register)))
     (ert-info ((symbol-name mode))
