@@ -59,12 +59,10 @@ the ids of the comments that were followed."
          (value (and kind (gethash kind event))))
     (unless (and (member (remove "input" keys)
                          '(("thinking") ("text") ("pause") ("tool") ("error")))
-                 (or (equal kind "tool") (not (member "input" keys))))
-      (efrit-do-replay--error "%s is no object with one of thinking, text, \
-pause, error, or tool with input" where))
-    (unless (if (equal kind "pause") (numberp value) (stringp value))
-      (efrit-do-replay--error "%s: the value of %s is not a %s" where kind
-                              (if (equal kind "pause") "number" "string")))
+                 (or (equal kind "tool") (not (member "input" keys)))
+                 (if (equal kind "pause") (numberp value) (stringp value)))
+      (efrit-do-replay--error "%s is no object with one of the texts thinking, text and \
+error, the number pause, or tool with input" where))
     (cons (intern kind)
           (if (equal kind "tool") (cons value (gethash "input" event)) value))))
 

@@ -46,7 +46,6 @@ Its origin is the buffer in which the command was given."
   (results nil :documentation "Outcomes of the tool calls, newest first.")
   (text nil :documentation "Text of the model in this turn.")
   (said nil :documentation "The id of the last text that was recorded, and this.")
-  (earlier nil :documentation "Its last text before this turn.")
   (message nil :documentation "Message of `session_complete'.")
   (requests 0 :documentation "Number of requests.")
   (past nil :documentation "The tail of RESULTS from before it was continued,
@@ -110,8 +109,7 @@ METADATA are keywords and values."
 The answer is the last text, with the completion message unless the text
 contains it."
   (let ((message (efrit-do-session-message session))
-        (text (or (efrit-do-session-text session)
-                  (efrit-do-session-earlier session))))
+        (text (or (efrit-do-session-text session) (cdr (efrit-do-session-said session)))))
     (cond ((and message text (not (string-search (string-trim message) text)))
            (concat (string-trim text) "\n\n" message))
           (t (or text message)))))
@@ -248,9 +246,7 @@ tripped, or the user stopped it."
     (efrit-do-session-end session 'done))
    (t
     (cl-incf (efrit-do-session-requests session))
-    (when (efrit-do-session-text session)
-      (setf (efrit-do-session-earlier session) (efrit-do-session-text session)
-            (efrit-do-session-text session) nil))
+    (setf (efrit-do-session-text session) nil)
     (efrit-do-session-record
      session "LLM_STREAM_START"
      (list :request (efrit-do-session-requests session)

@@ -109,23 +109,6 @@ one of the two is missing."
 
 ;;; Input
 
-(defun efrit-do-tools--input-fields (input)
-  "Return the fields of INPUT as an alist with strings as keys.
-INPUT is a JSON text, hash table, plist or alist.  Values are not converted.
-Signal `todo-write-input-error' if INPUT is not one of these."
-  (let ((object (if (not (stringp input)) input
-                  (condition-case problem
-                      (json-parse-string input)
-                    (error (signal 'todo-write-input-error
-                                   (list (format "The arguments are not JSON: %s"
-                                                 (error-message-string problem)))))))))
-    (unless (or (eq object :null)
-                (hash-table-p object)
-                (and (proper-list-p object)
-                     (or (keywordp (car object)) (seq-every-p #'consp object))))
-      (signal 'todo-write-input-error '("The arguments are not an object")))
-    (todo-write-json-fields object)))
-
 (defun efrit-do-tools--fits-p (value type)
   "Return non-nil if VALUE is of the JSON TYPE, a string."
   (pcase type
@@ -139,11 +122,12 @@ Signal `todo-write-input-error' if INPUT is not one of these."
 
 (defun efrit-do-tools--read-arguments (tool input)
   "Return the argument values of TOOL from INPUT, in order.
-Signal `todo-write-input-error' with all arguments that are missing or have the
-wrong type."
+INPUT is a JSON text, hash table, plist or alist; any other one has no
+arguments.  Signal `todo-write-input-error' with all that are missing or have
+the wrong type."
   (if (efrit-do-tool-raw tool)
       (list input)
-    (let ((fields (efrit-do-tools--input-fields input)) problems)
+    (let ((fields (todo-write-json-fields (todo-write-json-parsed input))) problems)
       (prog1 (mapcar
               (lambda (spec)
                 (let* ((name (plist-get spec :name))
@@ -160,7 +144,9 @@ wrong type."
                         (t value))))
               (efrit-do-tool-arguments tool))
         (when problems
-          (signal 'todo-write-input-error (list (string-join (nreverse problems) "; "))))))))
+          (signal 'todo-write-input-error
+                  (list (concat "Wrong arguments: "
+                                (string-join (nreverse problems) "; ")))))))))
 
 ;;; Text
 
@@ -366,15 +352,7 @@ cannot wait; see `efrit-do-call-tool'.  A quit is not caught."
 (defun efrit-do-tools--eval-sexp (expr)
   "Evaluate the single expression in EXPR where the command was given.
 Return its value and its output as text."
-  (pcase-let ((`(,form . ,end)
-               (condition-case problem
-                   (read-from-string expr)
-                 (end-of-file (signal 'todo-write-input-error
-                                      '("The expression is not complete")))
-                 (error
-                  (signal 'todo-write-input-error
-                          (list (format "The expression does not read: %s"
-                                        (error-message-string problem)))))))
+  (pcase-let ((`(,form . ,end) (read-from-string expr))
               (directory default-directory))
     (unless (string-match-p "\\`\\(?:[ \t\n\r\f]\\|;.*$\\)*\\'" (substring expr end))
       (signal 'todo-write-input-error
@@ -445,29 +423,12 @@ So a command that prints forever does not exhaust the memory."
 (defun efrit-do-tools--buffer-create (name content)
   "Make a buffer called NAME with CONTENT and offer it to the user.
 If there is one of that name, the new one gets another name."
-  (let ((directory default-directory))
-    (with-current-buffer (generate-new-buffer (todo-write-text-plain name))
-      (setq default-directory directory)
-      (insert (substring-no-properties content))
-      (goto-char (point-min))
-      ;; RET on the call in the plan shows it: the user's windows are the user's.
-      (list :content (format "Made buffer %s (%d characters)" (buffer-name) (buffer-size))
-            :is-error nil :buffer (buffer-name)))))
-
-(defun efrit-do-tools--check-readable (file)
-  "Signal `todo-write-error' with the reason if FILE cannot be read as text."
-  (let ((problem
-         (cond ((file-directory-p file) "is a directory")
-               ((not (file-exists-p file)) "does not exist")
-               ((not (file-regular-p file)) "is not a regular file")
-               ((not (file-readable-p file)) "may not be read")
-               ((> (file-attribute-size (file-attributes file)) efrit-do-read-limit)
-                (format "has %d bytes, and %d is the limit; read a part of \
-it another way"
-                        (file-attribute-size (file-attributes file))
-                        efrit-do-read-limit)))))
-    (when problem
-      (signal 'todo-write-error (list (format "%s %s" file problem))))))
+  (with-current-buffer (generate-new-buffer (todo-write-text-plain name))
+    (insert (substring-no-properties content))
+    (goto-char (point-min))
+    ;; RET on the call in the plan shows it: the user's windows are the user's.
+    (list :content (format "Made buffer %s (%d characters)" (buffer-name) (buffer-size))
+          :is-error nil :buffer (buffer-name))))
 
 (defun efrit-do-tools--read-file (path &optional first last)
   "Return the text of the file PATH, or its lines FIRST to LAST.
@@ -476,10 +437,18 @@ treated as a local file: no file name handler fetches it from another host,
 decrypts or decompresses it."
   (let* ((host (file-remote-p default-directory))
          (file-name-handler-alist (and host file-name-handler-alist))
-         (file (expand-file-name path)))
-    (unless (member (file-remote-p file) (list nil host))
-      (signal 'todo-write-error (list (format "%s is on another host" file))))
-    (efrit-do-tools--check-readable file)
+         (file (expand-file-name path))
+         (size (or (file-attribute-size (file-attributes file)) 0)))
+    (when-let* ((problem (cond
+                          ((not (member (file-remote-p file) (list nil host)))
+                           "is on another host")
+                          ((file-directory-p file) "is a directory")
+                          ((not (file-exists-p file)) "does not exist")
+                          ((not (file-regular-p file)) "is not a regular file")
+                          ((> size efrit-do-read-limit)
+                           (format "has %d bytes, and %d is the limit; read a part of \
+it another way" size efrit-do-read-limit)))))
+      (signal 'todo-write-error (list (format "%s %s" file problem))))
     (with-temp-buffer
       ;; The module reads a local one: a pipe may have taken its place.
       (if (file-remote-p file)

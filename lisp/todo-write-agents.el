@@ -9,20 +9,40 @@
 ;; program `todo-write-mcp', opens the socket by which agents call `todo_write', and
 ;; follows the live sessions of Claude Code and Codex on this machine.
 ;;
+;; Agents have `todo_write' from the program `todo-write-mcp', an MCP server that passes
+;; each call to this Emacs through the socket; see todo-write-socket.el.  A session has the
+;; same thread key as in `todo-write-follow', so that thoughts and tool calls from its
+;; transcript are in the same plan.
+;;
 ;; One Emacs leads: the one whose program has the socket.  Another one waits until that
 ;; ends, follows nothing meanwhile, and reads the plans that it shows again from their
 ;; journals.
 
 ;;; Code:
 
+(require 'map)
 (require 'todo-write)
 (require 'todo-write-follow)
 (require 'todo-write-host)
 (require 'todo-write-hub)
-(require 'todo-write-mcp)
 (require 'todo-write-mcp-setup)
+(require 'todo-write-permission)         ; For its role.
 (require 'todo-write-tell)
 (require 'todo-write-socket)
+(require 'todo-write-text)
+
+;;;###autoload
+(define-obsolete-variable-alias 'todo-write-mcp-mode 'todo-write-agents-mode "0.4.0")
+;;;###autoload
+(define-obsolete-function-alias 'todo-write-mcp-mode #'todo-write-agents-mode "0.4.0")
+
+(defvar todo-write-agents-quiet 600
+  "Seconds without a call after which a session is paused.
+The protocol does not report the end of a turn.")
+
+(defvar todo-write-agents-silence 60
+  "Seconds without a call after which it is unknown what an agent does.
+Also the seconds that a program whose connection broke has to come back.")
 
 ;;;###autoload
 (define-minor-mode todo-write-agents-mode
@@ -42,11 +62,9 @@ If another Emacs does this already, this one takes over when that ends."
              "(todo-write-agents-mode)")))
 
 (defun todo-write-agents--switch-on ()
-  "Open the socket, follow sessions, and watch for what agents must be told."
+  "Open the socket, and follow sessions."
   ;; It signals if the program is missing; nothing is on then.
   (todo-write-socket-open)
-  ;; What the program says is read after this.
-  (todo-write-tell-watch t)
   (todo-write-follow-watch t)
   (add-hook 'todo-write-hub-check-hook #'todo-write-agents--read-again)
   (run-hooks 'todo-write-machines-wanted-hook))
@@ -55,7 +73,6 @@ If another Emacs does this already, this one takes over when that ends."
   "Close the socket, and follow only the sessions that the user asked for."
   (remove-hook 'todo-write-hub-check-hook #'todo-write-agents--read-again)
   (todo-write-follow-watch nil)
-  (todo-write-tell-watch nil)
   (todo-write-socket-close)
   (run-hooks 'todo-write-machines-wanted-hook))
 
@@ -76,10 +93,262 @@ If another Emacs does this already, this one takes over when that ends."
   :switch-on #'todo-write-agents--switch-on :switch-off #'todo-write-agents--switch-off
   :installed (lambda ()
                (seq-some (lambda (agent) (file-directory-p (cdr agent)))
-                         (todo-write-follow-sessions-homes)))
-  :remedy (concat "To see the plans of all live sessions: M-x todo-write-agents-mode; "
-                  "of one: M-x todo-write-follow")
+                         (todo-write-follow-homes)))
   :findings #'todo-write-mcp-setup-findings)
+
+;;; Messages
+
+(defun todo-write-agents--receive (program message)
+  "Handle MESSAGE of PROGRAM; see `todo-write-socket--roles'."
+  (pcase (plist-get message :type)
+    ("hello" (todo-write-agents--greet program message))
+    ("call" (pcase-let ((`(,ok . ,text)
+                         (if (todo-write-socket-program-ended program)
+                             '(nil . "This program has said goodbye.")
+                           (todo-write-agents--write program message))))
+              (todo-write-socket-answer program message ok text)))
+    ("activity" (unless (todo-write-socket-program-ended program)
+                  (todo-write-agents--note-activity program message)))
+    ("bye" (setf (todo-write-socket-program-ended program) 'bye)
+     (if (plist-get message :killed)
+         (todo-write-agents--end-program program "ended" "killed" 'killed)
+       (todo-write-agents--end-program program "ended" "session ended" 'session-ended)))
+    ("closed" (when (todo-write-socket-program-sessions program)
+                (todo-write-agents--break program)))))
+
+(defun todo-write-agents--greet (program hello)
+  "Take up the sessions of PROGRAM if it was here before; it says HELLO."
+  (when-let* ((before (seq-find
+                       (lambda (other)
+                         (and (not (eq other program))
+                              (equal (plist-get hello :id)
+                                     (plist-get (todo-write-socket-program-hello other) :id))
+                              (equal (todo-write-socket-program-remote program)
+                                     (todo-write-socket-program-remote other))))
+                       todo-write-socket-programs)))
+    (setf (todo-write-socket-program-reports-activity program)
+          (todo-write-socket-program-reports-activity before)
+          (todo-write-socket-program-sessions program) (todo-write-agents--forget-program before))))
+
+(defun todo-write-agents--threads (program message)
+  "Return (SESSION . THREAD) of MESSAGE of PROGRAM, keys.
+THREAD is that of the subagent, if MESSAGE is of one, else SESSION."
+  (let ((session (todo-write-socket-thread program message))
+        (subagent (plist-get message :subagent)))
+    ;; `todo-write-follow' has the same key.
+    (cons session (if subagent (concat session "/" (todo-write-socket-key-part subagent))
+                    session))))
+
+(defun todo-write-agents--write (program call)
+  "Write the list in CALL of PROGRAM; return (OK . TEXT)."
+  (pcase-let ((own (equal "plan" (plist-get call :role)))
+              (`(,session . ,thread) (todo-write-agents--threads program call)))
+    (when (equal (plist-get call :source) "process")
+      (todo-write-agents--leave-others program session))
+    (todo-write-agents--begin program session)
+    (unless (equal thread session)
+      (todo-write-agents--begin-subagent program thread session (plist-get call :task)))
+    (pcase-let (((map :ok :result)
+                 (todo-write-plan-write thread (or (plist-get call :arguments) "null")
+                                        (todo-write-socket-client program) own
+                                        (unless own
+                                          (list :id (plist-get call :id)
+                                                :sent (plist-get call :sent)
+                                                :time (plist-get call :time))))))
+      ;; A tool of the agent's own passes no result on.
+      (cons ok (if (and own ok) "" result)))))
+
+;;; The session
+
+(defun todo-write-agents--leave-others (program session)
+  "End the sessions of PROGRAM other than the thread SESSION.
+Its agent has one at a time: the user called /clear or /resume."
+  (let ((left (cl-flet ((id (thread)
+                            (plist-get (todo-write-core-call todo-write-dyn--identity thread)
+                                       :session)))
+                ;; Subagents have the id of their session.
+                (seq-remove (lambda (thread) (equal (id thread) (id session)))
+                            (mapcar #'car (todo-write-socket-program-sessions program))))))
+    (todo-write-agents--end-sessions program left "left" "session ended")))
+
+(defun todo-write-agents--forget-session (program thread)
+  "Let PROGRAM no longer serve THREAD."
+  (setf (alist-get thread (todo-write-socket-program-sessions program) nil t #'equal) nil))
+
+(defun todo-write-agents--begin (program thread)
+  "Set the agent of THREAD, for which PROGRAM makes a call, to working.
+At its first call, or if the user forgot THREAD, set its project and title."
+  (let* ((before (todo-write-socket-serving thread))
+         (first (not (and (eq before program)
+                          (todo-write-core-call todo-write-dyn--loaded-p thread)
+                          (plist-get (todo-write-summary thread) :title)))))
+    (when first
+      (unless (memq before (list nil program))
+        (todo-write-agents--forget-session before thread))
+      (todo-write-begin thread :project (todo-write-socket-project program)))
+    (todo-write-agents--serve program thread)
+    (todo-write-agents--report thread "call")
+    (when first
+      (todo-write-socket-set-title thread nil))))
+
+(defun todo-write-agents--report (thread word &optional reason ending)
+  "Report that the program that serves THREAD says WORD of its agent.
+See `todo-write-dyn--report-program', also for REASON and ENDING."
+  (todo-write-core-configure)
+  (let ((inhibit-quit t))
+    (todo-write-activity-publish
+     (todo-write-core-call todo-write-dyn--report-program
+       thread word reason ending (todo-write-agents--pid thread)))))
+
+(defun todo-write-agents--pid (thread)
+  "Return the process id of the program for the agent of THREAD, or nil."
+  (when-let* ((program (todo-write-socket-serving thread)))
+    (todo-write-socket-pid program)))
+
+(defun todo-write-agents--serve (program thread)
+  "Let PROGRAM serve THREAD from now on."
+  (setf (alist-get thread (todo-write-socket-program-sessions program) nil nil #'equal)
+        (float-time))
+  ;; For more, the one without a call for the longest time ends.
+  (when (length> (todo-write-socket-program-sessions program) 64)
+    (todo-write-agents--end-sessions
+     program (list (caar (seq-sort-by #'cdr #'< (todo-write-socket-program-sessions program))))
+     "lost" "no call for a while")))
+
+(defun todo-write-agents--begin-subagent (program thread session task)
+  "Begin THREAD, of a subagent that works for the thread SESSION of PROGRAM.
+TASK describes its work, a string or nil.  Its list is shown below the item
+that resembles TASK, else below the item in progress."
+  (unless (assoc thread (todo-write-socket-program-sessions program))
+    (todo-write-begin
+     thread :project (todo-write-socket-project program) :parent session
+     :parent-item (or (and task (todo-write-core-call todo-write-dyn--item-like session task))
+                      (plist-get (plist-get (todo-write-summary session) :current) :id)))
+    (when (and task (not (plist-get (todo-write-summary thread) :title)))
+      (todo-write-observe thread "TITLE" task)))
+  (todo-write-agents--serve program thread)
+  (todo-write-agents--report thread "call"))
+
+;;; Activity
+
+(defun todo-write-agents--note-activity (program message)
+  "Note the activity of the agent of PROGRAM, which MESSAGE reports."
+  (pcase-let ((`(,session . ,thread) (todo-write-agents--threads program message)))
+    (cond
+     ((not (equal thread session))
+      (when (assoc thread (todo-write-socket-program-sessions program))
+        (todo-write-agents--end-sessions program (list thread)
+                                         "ended" "the subagent returned" 'end-of-turn)))
+     ;; After a restart of this Emacs, its next call may be far away.
+     ((equal (plist-get message :activity) "serving")
+      (todo-write-agents--take-up program thread))
+     (t
+      (cond ((not (todo-write-socket-in-agent-p program))
+             (todo-write-agents--leave-others program session))
+            ((member (plist-get message :activity) '("working" "waiting"))
+             (todo-write-agents--begin program thread)))
+      (setf (todo-write-socket-program-reports-activity program)
+            (not (equal (plist-get message :activity) "unknown")))
+      ;; The user may have resumed an old session, or it has no plan.
+      (when (or (assoc thread (todo-write-socket-program-sessions program))
+                (todo-write-agents--take-up program thread))
+        (let ((reason (plist-get message :reason)))
+          (pcase (plist-get message :activity)
+            ((and word (or "suspended" "idle")) (todo-write-agents--report thread word))
+            ((and word (or "working" "waiting" "failed"))
+             (todo-write-agents--report thread word (and reason (todo-write-text-line reason 200))))
+            (_ (todo-write-agents--report thread "unknown"))))
+        (when-let* ((title (plist-get message :title)))
+          (todo-write-socket-set-title thread (todo-write-text-line title 200))))))))
+
+(defun todo-write-agents--take-up (program thread)
+  "Let PROGRAM serve THREAD if there is a plan of that key."
+  (when (and (not (todo-write-socket-serving thread))
+             (todo-write-restore thread))
+    (todo-write-agents--serve program thread)
+    t))
+
+;;; Ends of programs and sessions
+
+(defun todo-write-agents--break (program)
+  "Note that the connection of PROGRAM closed without a goodbye.
+What its agents do is unknown, and their time stops."
+  (todo-write-events-apply-each (lambda (thread) (todo-write-agents--report thread "lost"))
+                                (mapcar #'car (todo-write-socket-program-sessions program)))
+  (let ((broken (seq-remove #'todo-write-socket-live-p todo-write-socket-programs)))
+    (when (length> broken 64)
+      (todo-write-agents--lose-program
+       (car (seq-sort-by #'todo-write-socket-program-ended #'< broken)))))
+  ;; A killed process closes its files before its id is free.
+  (run-with-timer 0.2 nil #'todo-write-agents--check-programs))
+
+(defun todo-write-agents--forget-program (program)
+  "Let PROGRAM serve no sessions; return what it had.
+Forget it unless it is connected."
+  (unless (todo-write-socket-live-p program)
+    (setq todo-write-socket-programs (delq program todo-write-socket-programs)))
+  (cl-shiftf (todo-write-socket-program-sessions program) nil))
+
+(defun todo-write-agents--end-program (program word reason &optional ending)
+  "End the sessions of PROGRAM by WORD for REASON, and forget it.
+See `todo-write-agents--end-sessions', also for ENDING."
+  (todo-write-agents--end-sessions
+   program (mapcar #'car (todo-write-agents--forget-program program)) word reason ending))
+
+(defun todo-write-agents--lose-program (program)
+  "Pause the plans of PROGRAM, which has had no connection for a while.
+Its agents may work on; they go on with their plans when it is back."
+  (let ((machine (todo-write-socket-program-remote program)))
+    (todo-write-agents--end-program program "lost"
+                                    (if machine (format "no connection to %s" machine)
+                                      "not connected for a minute"))))
+
+(defun todo-write-agents--end-sessions (program threads word reason &optional ending)
+  "Let PROGRAM no longer serve THREADS; report WORD, REASON and ENDING of them.
+See `todo-write-dyn--report-program'.  Of those that another program serves
+now, nothing is reported."
+  (dolist (thread threads)
+    (todo-write-agents--forget-session program thread))
+  (todo-write-events-apply-each
+   (lambda (thread)
+     (unless (or (todo-write-socket-serving thread)
+                 ;; The user may have deleted it.
+                 (not (todo-write-restore thread)))
+       (todo-write-agents--report thread word reason ending)))
+   threads))
+
+(defun todo-write-agents--check-programs ()
+  "Find programs that were killed, and agents that are quiet."
+  (todo-write-events-apply-each
+   #'todo-write-agents--check-program
+   (seq-filter #'todo-write-socket-program-sessions todo-write-socket-programs)))
+
+(defun todo-write-agents--check-program (program)
+  "End the sessions of PROGRAM if it is dead, and note those that are quiet."
+  (let ((ended (todo-write-socket-program-ended program)))
+    (cond
+     ;; A program that reports what its agent does needs no guess.
+     ((and (null ended) (todo-write-socket-program-reports-activity program)))
+     ((null ended)
+      (pcase-dolist (`(,thread . ,time)
+                     (copy-sequence (todo-write-socket-program-sessions program)))
+        (let ((quiet (- (float-time) time)))
+          (cond
+           ((> quiet todo-write-agents-quiet)
+            (todo-write-agents--end-sessions program (list thread) "lost" "no call for a while"))
+           ((> quiet todo-write-agents-silence)
+            ;; Its time goes on: nothing says that it stopped.
+            (todo-write-agents--report thread "unknown"))))))
+     ((when-let* ((process (todo-write-socket-pid program)))
+        (eq 'dead (todo-write-core-call todo-write-dyn--process-state process nil)))
+      (todo-write-agents--end-program program "ended" "agent exited" 'killed))
+     ;; A tunnel may have been cut, or `todo-write-agents-mode' switched off.
+     ((> (- (float-time) ended) todo-write-agents-silence)
+      (todo-write-agents--lose-program program)))))
+
+(add-hook 'todo-write-hub-check-hook #'todo-write-agents--check-programs)
+(todo-write-socket-define-role "tool" #'todo-write-agents--receive)
+(todo-write-socket-define-role "plan" #'todo-write-agents--receive)
 
 (provide 'todo-write-agents)
 ;;; todo-write-agents.el ends here

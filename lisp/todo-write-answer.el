@@ -20,6 +20,7 @@
 (require 'todo-write-answer-keys)
 (require 'todo-write-answer-text)
 (require 'todo-write-attention)
+(require 'todo-write-compose)
 (require 'todo-write-buffer)
 (require 'todo-write-request)
 (require 'todo-write-row)
@@ -35,11 +36,11 @@
 (cl-defstruct (todo-write-answer-reply (:copier nil))
   "What the user has said to a request, and its agent does not know yet.
 COMMENTS are those on the detail, newest first, a list of (QUOTE . TEXT).
-EDITED is the detail as the user edited it, a string, or nil; for both, see
-todo-write-answer-plan.el.  ANSWERS are those to its questions, newest first,
-an alist of questions and strings or lists, and CHOSEN the labels so far for a
-question with several.  GIVEN is t once the user has answered here.  If
-that signalled, it is the text that went along, or `failed' without one."
+EDITED is the detail as the user edited it, a string, or nil.  ANSWERS are
+those to its questions, newest first, an alist of questions and strings or
+lists, and CHOSEN the labels so far for a question with several.  GIVEN is t
+once the user has answered here.  If that signalled, it is the text that
+went along, or `failed' without one."
   comments edited answers chosen given)
 
 (defvar todo-write-answer--replies (make-hash-table :test #'eq :weakness 'key)
@@ -48,7 +49,7 @@ that signalled, it is the text that went along, or `failed' without one."
 (defvar-local todo-write-answer--request nil
   "The request shown in this buffer, or nil.")
 
-(defvar-local todo-write-answer-reply nil
+(defvar-local todo-write-answer--reply nil
   "The user's `todo-write-answer-reply' to the request in this buffer.")
 
 (defvar-local todo-write-answer--detail nil
@@ -71,7 +72,7 @@ that signalled, it is the text that went along, or `failed' without one."
   "Return the question of this buffer's request that is to be answered next."
   (seq-find (lambda (question)
               (not (assoc (plist-get question :question)
-                          (todo-write-answer-reply-answers todo-write-answer-reply))))
+                          (todo-write-answer-reply-answers todo-write-answer--reply))))
             (plist-get todo-write-answer--request :questions)))
 
 (defun todo-write-answer--choices ()
@@ -82,11 +83,16 @@ KEY is a string, or the number of an answer: after the ninth, no key chooses
 it.  NOTE is a string or nil, and OPTION, if any, that of the request or its
 question with which FUNCTION is called."
   (let ((request todo-write-answer--request)
-        (reply todo-write-answer-reply)
+        (reply todo-write-answer--reply)
         (question (todo-write-answer--question)))
     (cond
      ((null (plist-get request :answer))
-      `(("o" nil ,(todo-write-answer--way request))))
+      (list (list "o" nil
+                  (if (or (plist-get request :visit)
+                          (and request
+                               (todo-write-attention-reachable-p (plist-get request :thread))))
+                      "goes there"
+                    "shows where it runs"))))
      (todo-write-answer--confirming
       `(("A" todo-write-answer--approve "yes, always" nil ,todo-write-answer--confirming)
         ("n" nil "back")))
@@ -123,7 +129,7 @@ See `todo-write-answer--choices', also for FUNCTION and NOTE."
 (defun todo-write-answer--question-choices (question)
   "Return the choices for QUESTION."
   (let ((multiple (plist-get question :multiple))
-        (chosen (todo-write-answer-reply-chosen todo-write-answer-reply)))
+        (chosen (todo-write-answer-reply-chosen todo-write-answer--reply)))
     `(,@(cl-loop for option in (plist-get question :options)
                  for number from 1
                  for label = (plist-get option :label)
@@ -145,7 +151,7 @@ See `todo-write-answer--choices', also for FUNCTION and NOTE."
 (defun todo-write-answer--take (key)
   "Return the choice of KEY in this step.
 Signal a `user-error' unless the key of this command may answer that now."
-  (todo-write-answer-shown)
+  (todo-write-answer--shown)
   (unless todo-write-answer-keys-counts
     (user-error "Wait: a key counts half a second after the last one"))
   ;; What allows nothing may answer what was not read to its end.
@@ -166,7 +172,7 @@ Signal a `user-error' unless the key of this command may answer that now."
           (seq-some (lambda (window) (pos-visible-in-window-p (point-max) window))
                     (get-buffer-window-list nil nil 'visible)))))
 
-(defun todo-write-answer-shown ()
+(defun todo-write-answer--shown ()
   "Return the request in this buffer; signal a `user-error' if it is not open."
   (if (and todo-write-answer--request
            (todo-write-request-open-p todo-write-answer--request))
@@ -210,7 +216,7 @@ Signal a `user-error' unless the key of this command may answer that now."
   :interactive nil
   (todo-write-menu-begin-mode)
   (buffer-disable-undo)
-  (setq-local revert-buffer-function #'todo-write-answer-redraw)
+  (setq-local revert-buffer-function #'todo-write-answer--redraw)
   (add-hook 'kill-buffer-hook #'todo-write-answer-keys-end nil t))
 
 ;; Killing a clone would stop what runs for the original.
@@ -233,7 +239,7 @@ Signal a `user-error' unless the key of this command may answer that now."
     (unless (derived-mode-p 'todo-write-answer-mode)
       (todo-write-answer-mode))
     (setq todo-write-answer--request request
-          todo-write-answer-reply reply
+          todo-write-answer--reply reply
           todo-write-answer--detail text)
     (todo-write-answer--ask)))
 
@@ -270,7 +276,7 @@ SEEN is non-nil if its end was on the screen before."
               header-line-format " SPC scroll  q later  ? menu")
   (let ((inhibit-read-only t)
         (request todo-write-answer--request)
-        (reply todo-write-answer-reply))
+        (reply todo-write-answer--reply))
     (erase-buffer)
     (if (not (and request (todo-write-request-open-p request)))
         (insert "\n This is no longer asked.\n")
@@ -301,31 +307,15 @@ SEEN is non-nil if its end was on the screen before."
     (delete-char -1)
     (set-buffer-modified-p nil)))
 
-(defun todo-write-answer-edit-to (text)
-  "Let a yes to the request in this buffer carry TEXT in place of its detail.
-It is shown as a request is that was not read yet."
-  (let ((request (todo-write-answer-shown)))
-    (setf (todo-write-answer-reply-edited todo-write-answer-reply)
-          (and (not (equal text (todo-write-request-detail request))) text))
-    (setq todo-write-answer--detail (todo-write-answer-text text (plist-get request :format)))
-    (todo-write-answer--ask)))
-
 (defun todo-write-answer--prose (request)
   "Return the format of the title and the labels of REQUEST."
   (if (eq 'permission (plist-get request :kind)) 'text 'prose))
 
-(defun todo-write-answer-redraw (&rest _)
+(defun todo-write-answer--redraw (&rest _)
   "Draw the request again, at the same place."
   (todo-write-buffer-keep (lambda (position &optional _start) position)
                         (lambda (position) (min position (point-max)))
                         #'todo-write-answer--draw))
-
-(defun todo-write-answer--way (request)
-  "Return what `o' does for REQUEST, in words."
-  (if (or (plist-get request :visit)
-          (and request (todo-write-attention-reachable-p (plist-get request :thread))))
-      "goes there"
-    "shows where it runs"))
 
 (defun todo-write-answer--insert-who (request)
   "Insert a line that says who asks REQUEST, since when, and for which task."
@@ -371,7 +361,7 @@ CHOICE is one of `todo-write-answer--choices'."
 (defun todo-write-answer--insert-questions ()
   "Insert the questions answered so far, and the next one."
   (pcase-dolist (`(,question . ,answer)
-                 (reverse (todo-write-answer-reply-answers todo-write-answer-reply)))
+                 (reverse (todo-write-answer-reply-answers todo-write-answer--reply)))
     (insert " " (todo-write-text-shape 'completed) " "
             (propertize (concat (todo-write-text-line question 200) "  "
                                 (todo-write-text-line (string-join (ensure-list answer) ", ") 200))
@@ -383,24 +373,9 @@ CHOICE is one of `todo-write-answer--choices'."
 
 ;;; Answering
 
-(defun todo-write-answer-comment-p ()
-  "Return non-nil if comments on the detail may go along with a no."
-  (and (eq 'plan (plist-get todo-write-answer--request :kind))
-       (plist-get todo-write-answer--request :answer)
-       (plist-get (todo-write-answer--option 'deny) :text)))
-
-(defun todo-write-answer-editable ()
-  "Return the text that the user may edit before a yes to this request, or nil."
-  (let ((detail (plist-get todo-write-answer--request :detail)))
-    (and (stringp detail)
-         (plist-get todo-write-answer--request :answer)
-         (seq-some (lambda (option) (eq 'edited (plist-get option :text)))
-                   (plist-get todo-write-answer--request :options))
-         (or (todo-write-answer-reply-edited todo-write-answer-reply) detail))))
-
 (defun todo-write-answer--give (value &optional text)
   "Answer this buffer's request with VALUE and TEXT, and show what follows."
-  (let ((reply todo-write-answer-reply)
+  (let ((reply todo-write-answer--reply)
         (done nil))
     ;; What follows may be shown before this returns.
     (setf (todo-write-answer-reply-given reply) t)
@@ -415,9 +390,9 @@ CHOICE is one of `todo-write-answer--choices'."
 
 (defun todo-write-answer--approve (option)
   "Give OPTION, with the detail as the user edited it, if that may go along."
-  (let ((edited (todo-write-answer-reply-edited todo-write-answer-reply))
+  (let ((edited (todo-write-answer-reply-edited todo-write-answer--reply))
         (may-go-along (eq 'edited (plist-get option :text))))
-    (when (todo-write-answer-reply-comments todo-write-answer-reply)
+    (when (todo-write-answer-reply-comments todo-write-answer--reply)
       (user-error "Your comments go along with a no; u takes them back"))
     (when (and edited (not may-go-along))
       (user-error "This answer takes no edited text"))
@@ -432,13 +407,13 @@ CHOICE is one of `todo-write-answer--choices'."
 
 (defun todo-write-answer--refuse-because (option)
   "Give OPTION, a no, with a message that is read."
-  (todo-write-answer--refuse option (todo-write-answer-read "No, because: ")))
+  (todo-write-answer--refuse option (todo-write-answer--read "No, because: ")))
 
 (defun todo-write-answer--refuse (option &optional text)
   "Give OPTION, a no, with TEXT and what the user wrote, if that may go along."
   (todo-write-answer--give (plist-get option :value)
                            (and (plist-get option :text)
-                                (todo-write-answer--words todo-write-answer-reply
+                                (todo-write-answer--words todo-write-answer--reply
                                                           (and text (list text))))))
 
 (defun todo-write-answer--words (reply texts)
@@ -463,7 +438,12 @@ that called this command, or that of an entry of the menu."
                      (not (plist-get (todo-write-answer--question) :multiple))
                      (button-at (point)))))
     ;; What answers nothing needs no pause.
-    (cond ((equal key "o") (todo-write-answer--visit))
+    (cond ((equal key "o")
+           (let ((request (or todo-write-answer--request
+                              (user-error "This is no longer asked"))))
+             (if (plist-get request :visit)
+                 (funcall (plist-get request :visit))
+               (todo-write-attention-visit-agent-of (plist-get request :thread)))))
           ((equal key "u") (todo-write-answer--change))
           (button (push-button button))
           ((and todo-write-answer--confirming (member key '("n" "q" "C-g")))
@@ -482,12 +462,12 @@ that called this command, or that of an entry of the menu."
                         (seq-mapcat #'cdr (get 'todo-write-answer-mode 'todo-write-menu)))))
         (t (single-key-description (or (car-safe event) event)))))
 
-(defun todo-write-answer-read (prompt)
+(defun todo-write-answer--read (prompt)
   "Read a text with PROMPT for the request in this buffer, and return it.
 Signal a `user-error' for an empty one, and if the request is no longer
 shown: it may have been answered elsewhere meanwhile."
   (let ((buffer (current-buffer))
-        (request (todo-write-answer-shown))
+        (request (todo-write-answer--shown))
         (text (string-trim (read-string prompt))))
     (unless (and (buffer-live-p buffer)
                  (eq request (buffer-local-value 'todo-write-answer--request buffer))
@@ -503,11 +483,11 @@ shown: it may have been answered elsewhere meanwhile."
   (let ((label (plist-get option :label))
         (question (todo-write-answer--question)))
     (cond ((plist-get question :multiple)
-           (let ((chosen (todo-write-answer-reply-chosen todo-write-answer-reply)))
-             (setf (todo-write-answer-reply-chosen todo-write-answer-reply)
+           (let ((chosen (todo-write-answer-reply-chosen todo-write-answer--reply)))
+             (setf (todo-write-answer-reply-chosen todo-write-answer--reply)
                    (if (member label chosen) (remove label chosen)
                      (append chosen (list label)))))
-           (todo-write-answer-redraw))
+           (todo-write-answer--redraw))
           (question (todo-write-answer--answer question label))
           ((eq (plist-get option :kind) 'always)
            (todo-write-answer--confirm-always option))
@@ -516,18 +496,18 @@ shown: it may have been answered elsewhere meanwhile."
 (defun todo-write-answer--done (_)
   "Give the answers chosen to a question that takes several."
   (todo-write-answer--answer (todo-write-answer--question)
-                             (or (todo-write-answer-reply-chosen todo-write-answer-reply)
+                             (or (todo-write-answer-reply-chosen todo-write-answer--reply)
                                  (user-error "Nothing is chosen"))))
 
 (defun todo-write-answer--type (_)
   "Type an answer to the question."
   (let ((question (todo-write-answer--question))
-        (text (todo-write-answer-read "Answer: ")))
+        (text (todo-write-answer--read "Answer: ")))
     (todo-write-answer--answer question (if (plist-get question :multiple) (list text) text))))
 
 (defun todo-write-answer--answer (question answer)
   "Note ANSWER to QUESTION; after the last question, give all answers."
-  (let ((reply todo-write-answer-reply))
+  (let ((reply todo-write-answer--reply))
     (push (cons (plist-get question :question) answer) (todo-write-answer-reply-answers reply))
     (setf (todo-write-answer-reply-chosen reply) nil)
     (if (todo-write-answer--question)
@@ -537,23 +517,83 @@ shown: it may have been answered elsewhere meanwhile."
 (defun todo-write-answer--change ()
   "Ask the last question again whose answer was not given yet.
 For a plan, take back the last comment."
-  (todo-write-answer-shown)
-  (let ((reply todo-write-answer-reply))
+  (todo-write-answer--shown)
+  (let ((reply todo-write-answer--reply))
     (cond ((pop (todo-write-answer-reply-answers reply))
            (setf (todo-write-answer-reply-chosen reply) nil)
            (todo-write-answer--ask))
           ((pop (todo-write-answer-reply-comments reply))
-           (todo-write-answer-redraw))
+           (todo-write-answer--redraw))
           (t (user-error "Nothing is answered yet")))))
 
-;;; Going elsewhere
+;;; Comments on a plan, and its text
 
-(defun todo-write-answer--visit ()
-  "Go to the buffer of the agent that asks; if it has none, say where it runs."
-  (let ((request (or todo-write-answer--request (user-error "This is no longer asked"))))
-    (if (plist-get request :visit)
-        (funcall (plist-get request :visit))
-      (todo-write-attention-visit-agent-of (plist-get request :thread)))))
+;; Comments go along with "keep planning", and an edited plan is approved as edited.
+;; Neither answers anything.
+
+(defun todo-write-answer-comment ()
+  "Comment on the line of the plan at point, or on those of the region.
+The comment goes along with \"keep planning\", with the lines it is about."
+  (interactive nil todo-write-answer-mode)
+  (let ((request (todo-write-answer--shown)))
+    (unless (and (eq 'plan (plist-get request :kind))
+                 (plist-get request :answer)
+                 (plist-get (todo-write-answer--option 'deny) :text))
+      (user-error "No comment can go along with an answer to this")))
+  (pcase-let* ((`(,start . ,next) (todo-write-compose-lines))
+               (end (1- next))
+               (quote (and (get-text-property start 'todo-write-answer-detail)
+                           (not (text-property-not-all start end 'todo-write-answer-detail t))
+                           (buffer-substring-no-properties start (min end (+ start 4000))))))
+    (when (string-blank-p (or quote ""))
+      (user-error "Go to a line of the plan first"))
+    (when (length> (todo-write-answer-reply-comments todo-write-answer--reply) 49)
+      (user-error "These are enough comments"))
+    (let ((text (todo-write-answer--read "Comment: ")))
+      (deactivate-mark)
+      (push (cons quote text) (todo-write-answer-reply-comments todo-write-answer--reply))
+      (todo-write-answer--redraw))))
+
+(defun todo-write-answer-edit ()
+  "Edit the text of the plan.
+It is approved as edited, after it was shown once more: this answers
+nothing."
+  (interactive nil todo-write-answer-mode)
+  (let* ((request (todo-write-answer--shown))
+         (detail (plist-get request :detail))
+         (text (or (todo-write-answer-reply-edited todo-write-answer--reply) detail)))
+    (unless (and (stringp detail)
+                 (plist-get request :answer)
+                 (seq-some (lambda (option) (eq 'edited (plist-get option :text)))
+                           (plist-get request :options)))
+      (user-error "This cannot be edited here"))
+    ;; Emacs displays longer lines slowly, and the request shows them broken.
+    (when (seq-some (lambda (line) (length> line 10000)) (split-string text "\n"))
+      (user-error "A line of this is too long to be edited"))
+    (todo-write-compose "*todo-write-plan*" request "A yes then approves this text"
+                        (apply-partially #'todo-write-answer--edit-to request)
+                        (substring-no-properties text))))
+
+(defun todo-write-answer--edit-to (request text)
+  "Return a function that lets a yes to REQUEST carry TEXT in place of its detail.
+It is shown as a request is that was not read yet.  Signal a `user-error'
+if it cannot be approved."
+  (let ((buffer (get-buffer todo-write-answer-buffer)))
+    (when (string-blank-p text)
+      (user-error "The plan is empty"))
+    ;; It must fit into a message.
+    (when (> (string-bytes text) 500000)
+      (user-error "The plan is larger than 500000 bytes"))
+    (unless (and buffer (eq request (with-current-buffer buffer (todo-write-answer--shown))))
+      (user-error "This plan is not shown now; M-x todo-write-answer shows what is asked"))
+    (lambda ()
+      (pop-to-buffer buffer)
+      (setf (todo-write-answer-reply-edited todo-write-answer--reply)
+            (and (not (equal text (todo-write-request-detail request))) text))
+      (setq todo-write-answer--detail (todo-write-answer-text text (plist-get request :format)))
+      (todo-write-answer--ask))))
+
+;;; Showing
 
 ;;;###autoload
 (defun todo-write-answer (&optional thread)

@@ -14,8 +14,6 @@
 (defconst todo-write-commands--files
   '((todo-write-agents todo-write-agents-mode)
     (todo-write-answer todo-write-answer)
-    (todo-write-answer-plan (todo-write-answer-comment todo-write-answer-mode)
-                            (todo-write-answer-edit todo-write-answer-mode))
     (todo-write-connect todo-write-connect)
     (todo-write-efrit todo-write-efrit-mode)
     (todo-write-follow todo-write-follow)

@@ -29,7 +29,7 @@
 (progn
   (put 'todo-write 'custom-loads
        '( todo-write-core todo-write-module todo-write-agent-shell todo-write-agents
-          todo-write-connect todo-write-eca todo-write-efrit todo-write-follow-sessions
+          todo-write-connect todo-write-eca todo-write-efrit todo-write-follow
           todo-write-gptel todo-write-machines todo-write-mode-line todo-write-notify
           todo-write-buffer todo-write-row todo-write-socket todo-write-terminal
           todo-write-view))
@@ -42,7 +42,6 @@
   "Folder of the journals, or nil to keep lists in memory only.
 Each thread has a folder of its own there, readable by you alone."
   :type '(choice directory (const :tag "Memory only" nil))
-  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-durability 'process
@@ -50,25 +49,21 @@ Each thread has a folder of its own there, readable by you alone."
 `process': handed to the system; survives a crash of Emacs.
 `disk': written to the disk; survives a power failure, but is slower."
   :type '(choice (const process) (const disk))
-  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-max-items 1000
   "Maximum number of tasks in a list; longer lists are refused."
   :type 'natnum
-  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-max-length 2000
   "Maximum number of characters in a task's text; longer texts are refused."
   :type 'natnum
-  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-strict nil
   "Non-nil means refuse input instead of repairing it with a notice."
   :type 'boolean
-  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-several-in-progress nil
@@ -78,13 +73,11 @@ refuses it."
   :type '(choice (const :tag "Accept with a notice" nil)
                  (const :tag "Accept silently" allow)
                  (const :tag "Refuse" refuse))
-  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-keep-completed nil
   "Non-nil means that agents cannot reopen completed tasks."
   :type 'boolean
-  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defvar todo-write-history-limit 1000
@@ -95,7 +88,6 @@ refuses it."
 Calls, results and messages are recorded in any case, so that the journal
 may hold code.  See also `todo-write-record-excluded'."
   :type 'boolean
-  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-record-excluded
@@ -114,13 +106,11 @@ lines are.  Names are looked for in arguments that are paths, and in the
 words of commands that have a slash or a period.  What a command writes to
 such a file, and the output of one that does not name it, is recorded."
   :type '(repeat string)
-  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-journal-days 90
   "Days after which the journal of a thread is deleted, or nil for never."
   :type '(choice natnum (const :tag "Never" nil))
-  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defvar todo-write-journal-count 500

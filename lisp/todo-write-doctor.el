@@ -97,8 +97,7 @@
                 (cond ((todo-write-host-state host) (list 'ok (format "%s: on" name)))
                       ((funcall (todo-write-host-installed host))
                        (list 'note (format "%s: installed, but off" name)
-                             (or (todo-write-host-remedy host)
-                                 (format "M-x %s" (todo-write-host-mode host)))))
+                             (format "M-x %s" (todo-write-host-mode host))))
                       (t (list 'absent name))))))
     (seq-sort-by
      (lambda (finding) (if (eq 'problem (car finding)) 0 1)) #'<

@@ -30,15 +30,18 @@ The throw continues after the last call."
           (funcall call (pop list)))
       (todo-write-events--call-each call list))))
 
+(defun todo-write-events--failure (function args)
+  "Apply FUNCTION to ARGS, a list; return what it signals as a string, or nil."
+  (condition-case-unless-debug err
+      (ignore (apply function args))
+    (quit (ignore (setq quit-flag t)))
+    (error (error-message-string err))))
+
 (defun todo-write-events--call-function (function args)
   "Apply FUNCTION to ARGS, a list, and report it if it signals."
-  (condition-case-unless-debug err
-      (apply function args)
-    (quit (setq quit-flag t))
-    (error
-     (display-warning 'todo-write
-                      (format-message "Function `%s' failed: %s"
-                                      function (error-message-string err))))))
+  (when-let* ((failure (todo-write-events--failure function args)))
+    (display-warning 'todo-write
+                     (format-message "Function `%s' failed: %s" function failure))))
 
 (defun todo-write-events-apply-each (function list)
   "Call FUNCTION with each element of LIST.
@@ -255,14 +258,8 @@ FUNCTION is not a function, and for an unknown key."
   (let ((function (todo-write-events--subscriber-function subscriber))
         (failure "it was left by a throw"))
     (unwind-protect
-        (condition-case-unless-debug err
-            (progn (funcall function event)
-                   (setq failure nil)
-                   (setf (todo-write-events--subscriber-failures subscriber) 0))
-          (quit (setq failure nil
-                      quit-flag t))
-          (error (setq failure (error-message-string err))))
-      (when failure
+        (setq failure (todo-write-events--failure function (list event)))
+      (if (null failure) (setf (todo-write-events--subscriber-failures subscriber) 0)
         (let ((failures (cl-incf (todo-write-events--subscriber-failures subscriber))))
           (when (= failures 1)
             (display-warning 'todo-write

@@ -19,7 +19,7 @@
 (require 'map)
 (require 'todo-write)
 (require 'todo-write-commands)
-(require 'todo-write-follow-sessions)
+(require 'todo-write-agent)
 (require 'todo-write-buffer)
 (require 'todo-write-hub)
 (require 'todo-write-machines)
@@ -30,6 +30,19 @@
 (define-obsolete-variable-alias 'todo-write-follow-mode 'todo-write-agents-mode "0.4.0")
 ;;;###autoload
 (define-obsolete-function-alias 'todo-write-follow-mode #'todo-write-agents-mode "0.4.0")
+
+(defcustom todo-write-follow-agents
+  (list (cons 'claude (todo-write-core-agent-folder 'claude))
+        (cons 'codex (todo-write-core-agent-folder 'codex)))
+  "Agents whose sessions are followed, as a list of (AGENT . FOLDER).
+AGENT is `claude' for Claude Code or `codex' for Codex; FOLDER is its
+folder of settings and sessions.  An agent may have several folders.
+A remote folder is that of an agent on another machine, in place of the
+usual ones there; see `todo-write-connect'."
+  :type '(repeat (cons (choice (const :tag "Claude Code" claude) (const :tag "Codex" codex))
+                       directory))
+  :group 'todo-write
+  :package-version '(todo-write . "0.2.0"))
 
 (defvar todo-write-follow-interval 2
   "Seconds between looks at the transcripts that are followed.
@@ -58,6 +71,25 @@ be read, or nil."
 
 (defvar todo-write-follow--stopped nil
   "Transcripts that are not followed until the user asks for them.")
+
+(defvar todo-write-follow--skipped (make-hash-table :test #'equal)
+  "The files that the user knows are skipped, and why.")
+
+(defun todo-write-follow--skip (file reason)
+  "Say that FILE is skipped for REASON, unless the user knows.  Return nil."
+  (unless (equal reason (gethash file todo-write-follow--skipped))
+    (when (= 1000 (hash-table-count todo-write-follow--skipped))
+      (clrhash todo-write-follow--skipped))
+    (puthash file reason todo-write-follow--skipped)
+    (message "todo-write skips %s: %s"
+             (todo-write-text-line (todo-write-follow--shown file))
+             (todo-write-text-line reason))
+    nil))
+
+(defun todo-write-follow--shown (file)
+  "Return FILE, abbreviated.  Nothing is asked of another machine."
+  (let (file-name-handler-alist)
+    (abbreviate-file-name file)))
 
 ;;; Commands
 
@@ -128,20 +160,17 @@ if it cannot be reached."
   (let* ((machine (and (file-remote-p default-directory)
                        (todo-write-follow--reach default-directory)))
          (project (todo-write--project))
-         (choices (todo-write-follow-sessions-choices
+         (choices (todo-write-follow--choices
                    (todo-write-follow--offered project machine))))
     (unless choices
       (user-error "No session %s"
                   (if machine (concat "on " machine)
                     (concat "in " (mapconcat (lambda (agent) (abbreviate-file-name (cdr agent)))
-                                             (todo-write-follow-sessions-homes) ", ")))))
-    (todo-write-follow-sessions-complete "Follow session: " choices)))
+                                             (todo-write-follow-homes) ", ")))))
+    (todo-write-follow--complete "Follow session: " choices)))
 
 (defvar todo-write-follow--sent nil
   "The homes that the hub knows, in a list, or nil if it was told of none.")
-
-(defvar todo-write-follow--last-round 0
-  "The number of the last question for sessions.")
 
 (defvar todo-write-follow--round nil
   "The answer that is awaited, a list (ROUND FOUND), or nil.")
@@ -157,10 +186,10 @@ machine to ask, which is connected, or nil for this one."
           ;; Their processes are read, too.
           (todo-write-follow-send-homes t)
           (todo-write-hub-tell nil '(search)))
-        (setq todo-write-follow--round (list (cl-incf todo-write-follow--last-round)))
+        (setq todo-write-follow--round (list (random (ash 1 32))))
         (todo-write-hub-tell
          machine
-         `(choose ,todo-write-follow--last-round
+         `(choose ,(car todo-write-follow--round)
                   ,(mapcar #'directory-file-name
                            (cond (machine (list (file-local-name project)))
                                  ((not (file-remote-p project))
@@ -213,7 +242,7 @@ Those that the user asked for are followed on."
            'todo-write-hub-functions #'todo-write-follow--on-door)
   (if on
       (todo-write-follow-connect)
-    (todo-write-events-apply-each #'todo-write-follow--remove (todo-write-follow--unasked)))
+    (todo-write-follow--remove-those #'todo-write-follow--unasked-p))
   (todo-write-follow-send-homes)
   (when (todo-write-follow--leads-p)
     (todo-write-follow-search)))
@@ -229,16 +258,13 @@ Another Emacs does if that has the socket."
   (when (and (eq 'door (car message)) (eq 'state (car-safe (cadr message))))
     (unless (todo-write-follow--leads-p)
       ;; The other Emacs follows them on.
-      (todo-write-events-apply-each (lambda (session) (todo-write-follow--remove session t))
-                                    (todo-write-follow--unasked)))
+      (todo-write-follow--remove-those #'todo-write-follow--unasked-p t))
     (todo-write-follow-send-homes)))
 
-(defun todo-write-follow--unasked ()
-  "Return the sessions of this machine that the user did not ask for."
-  (seq-remove (lambda (session)
-                (or (todo-write-follow--session-asked session)
-                    (todo-write-machines-of (todo-write-follow--session-file session))))
-              todo-write-follow--followed))
+(defun todo-write-follow--unasked-p (session)
+  "Return non-nil if SESSION is of this machine, and the user did not ask for it."
+  (not (or (todo-write-follow--session-asked session)
+           (todo-write-machines-of (todo-write-follow--session-file session)))))
 
 ;;; The hub
 
@@ -270,7 +296,7 @@ There are none while nothing is followed, unless ALL is non-nil."
   (when (todo-write-hub-live-p)
     (let* ((leads (todo-write-follow--leads-p))
            (homes (and (or all leads todo-write-follow--followed)
-                       (todo-write-follow-sessions-homes)))
+                       (todo-write-follow-homes)))
            (wanted (list homes leads)))
       (unless (equal wanted todo-write-follow--sent)
         (todo-write-hub-tell nil `(homes ,(vconcat homes) ,leads))
@@ -280,7 +306,7 @@ There are none while nothing is followed, unless ALL is non-nil."
   "Handle MESSAGE of the hub, and dispatch what it changed of agents."
   (let ((inhibit-quit t))
     (pcase message
-      (`(processes ,live) (todo-write-follow-sessions-note-processes live))
+      (`(processes ,live) (todo-write-follow--note-processes live))
       (`(changed ,changes) (mapc #'todo-write-activity-publish changes))
       (`(found . ,(map :home :sessions))
        (todo-write-follow--receive-found home sessions))
@@ -291,12 +317,12 @@ There are none while nothing is followed, unless ALL is non-nil."
        (message (if is-stuck
                     "%s does not answer: todo-write waits for it, and goes on with all else"
                   "%s answers again: todo-write goes on with what is there")
-                (todo-write-text-line (todo-write-follow-sessions-shown root))))
+                (todo-write-text-line (todo-write-follow--shown root))))
       (`(broken ,root)
        (display-warning 'todo-write
                         (format "What reads the sessions of agents %sfailed; please report this"
                                 (if (string-empty-p root) ""
-                                  (format "in %s " (todo-write-follow-sessions-shown root))))))
+                                  (format "in %s " (todo-write-follow--shown root))))))
       ((or `(,_ :session ,id . ,_) `(,_ ,id . ,_))
        (when-let* ((session (seq-find (lambda (session)
                                         (eql id (todo-write-follow--session-id session)))
@@ -324,9 +350,17 @@ Say so, unless a caller waits for it and signals."
                           (format "%s is no longer followed: %s"
                                   (todo-write-follow--session-file session) reason)))
         ((not (todo-write-follow--session-asked session))
-         (todo-write-follow-sessions-skip (todo-write-follow--session-file session) reason))))
+         (todo-write-follow--skip (todo-write-follow--session-file session) reason))))
 
 ;;; Following
+
+(defun todo-write-follow-homes ()
+  "Return the elements of `todo-write-follow-agents' on this machine."
+  (cl-loop for (agent . folder) in todo-write-follow-agents
+           unless (file-remote-p folder)
+           when (or (not (string-match-p "[^\0-\x10ffff]" folder))
+                    (todo-write-follow--skip folder "its name is not text"))
+           collect (cons agent (expand-file-name folder))))
 
 (defun todo-write-follow--name (file)
   "Return the name under which the transcript FILE is known.
@@ -349,6 +383,11 @@ non-nil means that it is followed on from another file."
     (mapc #'todo-write-activity-publish
           (todo-write-core-call todo-write-dyn--hub-stop
             (todo-write-follow--session-id session) moved))))
+
+(defun todo-write-follow--remove-those (predicate &optional moved)
+  "Stop following the sessions that satisfy PREDICATE; MOVED is as above."
+  (todo-write-events-apply-each (lambda (session) (todo-write-follow--remove session moved))
+                                (seq-filter predicate todo-write-follow--followed)))
 
 (defun todo-write-follow--begin (file &optional asked)
   "Follow the session whose transcript is FILE, and return it.
@@ -377,18 +416,16 @@ ASKED non-nil means that the user asked for it.  It is read later."
 
 (defun todo-write-follow-end-machine (machine)
   "Stop following the sessions of MACHINE, a name."
-  (todo-write-events-apply-each
-   #'todo-write-follow--remove
-   (seq-filter (lambda (session)
-                 (equal machine (todo-write-machines-of (todo-write-follow--session-file session))))
-               todo-write-follow--followed)))
+  (todo-write-follow--remove-those
+   (lambda (session)
+     (equal machine (todo-write-machines-of (todo-write-follow--session-file session))))))
 
 ;;; What the hub reads
 
 (defun todo-write-follow--receive-read (session news)
   "Handle NEWS, a plist: the transcript of SESSION was read to its end."
   (when (> (plist-get news :skipped) 0)
-    (todo-write-follow-sessions-skip
+    (todo-write-follow--skip
      (todo-write-follow--session-file session)
      "a line over 8 MiB, or all but its last 512 MiB"))
   (todo-write-events-warn (plist-get news :warnings))
@@ -422,13 +459,12 @@ FOUND is a list of transcripts, the newest first."
         (folder (concat home "/")))
     (dolist (file found)
       (puthash file t live))
-    (todo-write-events-apply-each
-     #'todo-write-follow--remove
-     (seq-filter (lambda (session)
-                   (let ((file (todo-write-follow--session-file session)))
-                     (and (string-prefix-p folder file) (not (gethash file live))
-                          (todo-write-follow--ended-p session))))
-                 todo-write-follow--followed))))
+    (todo-write-follow--remove-those
+     (lambda (session)
+       (pcase-let (((cl-struct todo-write-follow--session file thread asked state) session))
+         (and (string-prefix-p folder file) (not (gethash file live))
+              (not asked) (eq 'ready state)
+              (not (and thread (todo-write-follow--process-of thread)))))))))
 
 (defun todo-write-follow--new-p (file)
   "Return non-nil if FILE, of a live session, is to be followed from now on."
@@ -439,12 +475,84 @@ FOUND is a list of transcripts, the newest first."
          (not (member file todo-write-follow--stopped))
          (not (todo-write-follow--find file)))))
 
-(defun todo-write-follow--ended-p (session)
-  "Return non-nil if SESSION, not asked for, was read and has no process."
-  (pcase-let (((cl-struct todo-write-follow--session thread asked state) session))
-    (not (or asked
-             (not (eq 'ready state))
-             (and thread (todo-write-follow-sessions-process-of thread))))))
+;;; Processes
+
+;; Claude Code keeps sessions/PID.json while it runs.  The hub reads these files.
+
+(defvar todo-write-follow--processes (make-hash-table :test #'equal)
+  "The live processes, plists, by (MACHINE . SESSION).
+MACHINE is nil for this one.")
+
+(defun todo-write-follow--note-processes (live)
+  "Note that LIVE, a list of plists, are the live processes."
+  (clrhash todo-write-follow--processes)
+  (dolist (process live)
+    (puthash (cons (plist-get process :machine) (plist-get process :session)) process
+             todo-write-follow--processes)))
+
+(defun todo-write-follow--process-of (thread)
+  "Return the plist of the live process of THREAD's session, or nil."
+  (pcase-let (((map :machine :session :subagent)
+               (todo-write-core-call todo-write-dyn--identity thread)))
+    (unless subagent
+      (gethash (cons machine session) todo-write-follow--processes))))
+
+(defun todo-write-follow--process-in (file)
+  "Return the plist of the live process of the session in FILE, or nil."
+  (gethash (cons (todo-write-machines-of file)
+                 ;; TRAMP is not asked, nor loaded.
+                 (let (file-name-handler-alist) (file-name-base file)))
+           todo-write-follow--processes))
+
+;;; Reading a session in the minibuffer
+
+(defun todo-write-follow--status (process)
+  "Return in words what PROCESS, a plist or nil, says, or nil."
+  (if (plist-get process :is-suspended) "suspended"
+    (pcase (plist-get process :status)
+      ("busy" "working")
+      ("shell" "idle, 1 in background")
+      ((and status (or "waiting" "idle"))
+       (let ((reason (and (equal status "waiting")
+                          (or (plist-get process :needs) (plist-get process :waiting-for)))))
+         (if (stringp reason) (concat status ": " (todo-write-text-line reason)) status)))
+      (_ (and process "unknown")))))
+
+(defun todo-write-follow--choices (found)
+  "Return the choices of the newest 300 sessions in FOUND, the project's first.
+FOUND is a list of plists, as from the module.  A choice is a list (TITLE
+FILE CELL...).  The cells are its age, its agent, what its process says,
+its machine and its working directory."
+  (mapcar
+   (lambda (one)
+     (pcase-let* (((map :path :modified :description) one)
+                  ((map :title :folder :agent) description))
+       (list (todo-write-text-line (or title "(nothing asked yet)") 100)
+             path
+             (todo-write-text-age (/ modified 1000.0))
+             (todo-write-agent-program-label agent)
+             (or (todo-write-follow--status (todo-write-follow--process-in path))
+                 "")
+             (or (todo-write-machines-of path) "")
+             ;; It may be long, and a narrow frame cuts the last one.
+             (if folder (todo-write-text-line (todo-write-follow--shown folder)) ""))))
+   (seq-sort-by (lambda (one) (if (plist-get one :is-of-project) 0 1)) #'<
+                (seq-take found 300))))
+
+(defun todo-write-follow--complete (prompt choices)
+  "Read one of CHOICES in the minibuffer with PROMPT; return its file.
+CHOICES are as from `todo-write-follow--choices', the best first."
+  (let (table)
+    (pcase-dolist (`(,title ,file . ,cells) choices)
+      (when (assoc title table)
+        (setq title (format "%s <%s>" title (todo-write-text-line (file-name-base file)))))
+      (push `(,title ,file . ,cells) table))
+    (setq table (nreverse table))
+    (nth 1 (assoc (completing-read
+                   prompt
+                   (todo-write-buffer-completion-table table 'todo-write-session #'cddr)
+                   nil t nil nil (caar table))
+                  table))))
 
 (provide 'todo-write-follow)
 ;;; todo-write-follow.el ends here

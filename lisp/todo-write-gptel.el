@@ -97,8 +97,7 @@ gptel is not loaded yet, do this when it is, and return nil.  Turning off
 (todo-write-host-define "gptel"
   :mode 'todo-write-gptel-mode :feature 'gptel
   :switch-on #'todo-write-gptel--set-up :switch-off #'todo-write-gptel--take-away
-  :installed (lambda () (locate-library "gptel")) :draft #'todo-write-gptel--draft
-  :remedy "M-x todo-write-gptel-mode, or that in the init file")
+  :installed (lambda () (locate-library "gptel")) :draft #'todo-write-gptel--draft)
 
 (defun todo-write-gptel--set-up ()
   "Set gptel up; return the tool."

@@ -12,10 +12,7 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
 (require 'todo-write-core)
-(require 'todo-write-module)
 
 (cl-defstruct (todo-write-host (:constructor todo-write-host--make) (:copier nil))
   "A host.
@@ -26,8 +23,7 @@ called again while the host is on.  STATE is `on', `waiting' (for FEATURE)
 or nil.
 
 These are functions, or nil.  INSTALLED returns non-nil if the program is
-there; REMEDY says how to switch the host on, if that is not M-x MODE.
-FINDINGS returns further findings for the doctor.  VISIT returns the
+there.  FINDINGS returns further findings for the doctor.  VISIT returns the
 buffer in which the user talks to the agent of a thread, for hosts that do
 not set `todo-write-view-thread' there.  PID returns the process id of the
 agent of a thread, for hosts that do not report it.  Both take a key and
@@ -40,7 +36,7 @@ the thread is not its own, or takes none now.  For no text, it only returns
 the buffer.  RESUME takes the id of a session that ended, and
 takes it up again in the current folder."
   name mode feature switch-on switch-off state
-  installed remedy findings visit pid answer draft resume)
+  installed findings visit pid answer draft resume)
 
 (defvar todo-write-host-all nil
   "The hosts whose files are loaded, sorted by name.")

@@ -17,6 +17,7 @@
 ;;; Code:
 
 (require 'todo-write-core)
+(require 'todo-write-events)
 
 (defvar todo-write-hub-process nil
   "The process of the program, or nil.")
@@ -196,14 +197,7 @@ here again: then the outermost call goes on."
           (when (eq 'refused (car news))
             (process-put todo-write-hub-process 'refused (cadr news))
             (delete-process todo-write-hub-process))
-          (run-hook-wrapped 'todo-write-hub-functions #'todo-write-hub--call-with news))))))
-
-(defun todo-write-hub--call-with (function news)
-  "Call FUNCTION with NEWS; return nil, so that the others are called, too."
-  (condition-case-unless-debug err
-      (ignore (funcall function news))
-    ;; `C-g' may end the wait for a file; what follows is dispatched all the same.
-    ((error quit) (ignore (message "todo-write: %s" (todo-write-core-error-text err))))))
+          (todo-write-events-run-functions 'todo-write-hub-functions news))))))
 
 (defun todo-write-hub-tell (machine command)
   "Tell the program COMMAND, or that of MACHINE, a name, if that is non-nil.

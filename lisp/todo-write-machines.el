@@ -16,12 +16,8 @@
 
 (require 'todo-write-core)
 
+(eval-when-compile (require 'tramp))
 (declare-function tramp-dissect-file-name "tramp")
-(declare-function tramp-file-name-method "tramp" t t)
-(declare-function tramp-file-name-user "tramp" t t)
-(declare-function tramp-file-name-host "tramp" t t)
-(declare-function tramp-file-name-port "tramp" t t)
-(declare-function tramp-file-name-hop "tramp" t t)
 
 (defcustom todo-write-machines nil
   "Other machines with agents, for `todo-write-connect'.
@@ -96,14 +92,11 @@ only TRAMP can get there."
   (unless (todo-write-machines--prefix-p prefix)
     (user-error "%s is no prefix of remote files" prefix))
   (require 'tramp)
-  (let* ((name (tramp-dissect-file-name prefix))
-         (method (tramp-file-name-method name))
-         (user (tramp-file-name-user name))
-         (host (tramp-file-name-host name))
-         (port (tramp-file-name-port name))
-         (container (cdr (assoc method '(("docker" . "docker") ("dockercp" . "docker")
-                                         ("podman" . "podman") ("podmancp" . "podman"))))))
-    (cond ((tramp-file-name-hop name)
+  (pcase-let* (((cl-struct tramp-file-name method user host port hop)
+                (tramp-dissect-file-name prefix))
+               (container (cdr (assoc method '(("docker" . "docker") ("dockercp" . "docker")
+                                               ("podman" . "podman") ("podmancp" . "podman"))))))
+    (cond (hop
            (user-error "%s leads over another machine: set its :command in `todo-write-machines'"
                        prefix))
           ((todo-write-machines-ssh-p method)

@@ -168,7 +168,10 @@ machine, show the agents there."
                     (if here "\n" ": not installed here\n\n"))
             (when here (mapc #'todo-write-mcp-setup--insert-way ways))))))
     (unless (file-remote-p default-directory)
-      (todo-write-mcp-setup--insert-later))))
+      (insert (propertize "This Emacs" 'face 'bold)
+              "\nAgents reach it while `todo-write-agents-mode' is on; "
+              "M-x todo-write-doctor checks it.\n"
+              "\nFor later sessions, put (todo-write-agents-mode) into your init file.\n"))))
 
 (defun todo-write-mcp-setup--insert-way (way)
   "Insert WAY, its state, and buttons that do it."
@@ -192,13 +195,6 @@ machine, show the agents there."
   "Insert a button LABEL that calls FUNCTION with ARGUMENTS."
   (insert-text-button (format "[%s]" label) 'follow-link t 'help-echo nil
                       'action (lambda (_) (apply function arguments))))
-
-(defun todo-write-mcp-setup--insert-later ()
-  "Insert whether this Emacs and its later sessions can be reached."
-  (insert (propertize "This Emacs" 'face 'bold)
-          "\nAgents reach it while `todo-write-agents-mode' is on; "
-          "M-x todo-write-doctor checks it.\n"
-          "\nFor later sessions, put (todo-write-agents-mode) into your init file.\n"))
 
 ;;; For the doctor
 

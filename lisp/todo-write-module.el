@@ -92,12 +92,8 @@ Some package managers install links to the Lisp files of a checkout."
 One that an earlier version left is replaced.  Signal `todo-write-error' if
 that fails."
   (let* ((file (todo-write-module-find-program))
-         (version (and file (not todo-write-mcp-program) (todo-write-module--older-p file)
-                       (todo-write-module-file-version file)))
-         (unfit (cond ((not file) "The program todo-write-mcp is missing.")
-                      ((not (member version (list nil todo-write-version)))
-                       (format "The program todo-write-mcp is version %s, the Lisp files are %s."
-                               version todo-write-version)))))
+         (unfit (unless (and file todo-write-mcp-program)
+                  (todo-write-module--unfit file "program todo-write-mcp"))))
     (cond ((not unfit) file)
           (todo-write-mcp-program
            (todo-write-module-error "`todo-write-mcp-program' is %s, which cannot be run"
@@ -116,19 +112,16 @@ FILE is read, not loaded, because Emacs cannot unload a module."
           "todo-write-\\(?:dyn\\|mcp\\) version \\([0-9][-+.0-9A-Za-z]*\\);" nil t)
          (match-string 1))))
 
-(defun todo-write-module--older-p (file)
-  "Return non-nil if the Lisp files are newer than FILE."
-  (file-newer-than-file-p (todo-write-module-beside "todo-write-module.el") file))
-
-(defun todo-write-module--unfit (file)
-  "Return why the module FILE cannot be used, a sentence, or nil."
+(defun todo-write-module--unfit (file what)
+  "Return why FILE, which is WHAT, cannot be used, a sentence, or nil."
   (cond
-   ((not file) "The module of todo-write is missing.")
-   ((and (todo-write-module--older-p file)
-         (not (equal todo-write-version (todo-write-module-file-version file))))
-    (format "The module of todo-write is version %s, the Lisp files are %s."
-            (or (todo-write-module-file-version file) "unknown")
-            todo-write-version))))
+   ((not file) (format "The %s is missing." what))
+   ;; Only one that is older than the Lisp files is read.
+   ((file-newer-than-file-p (todo-write-module-beside "todo-write-module.el") file)
+    (let ((version (todo-write-module-file-version file)))
+      (unless (equal version todo-write-version)
+        (format "The %s is version %s, the Lisp files are %s."
+                what (or version "unknown") todo-write-version))))))
 
 ;;; Loading
 
@@ -165,7 +158,7 @@ If it is loaded and of another version than the Lisp files, or if AGAIN is
 non-nil, replace its file, which counts from the next session on."
   (setq todo-write-module-declined nil)
   (when (or again (and (featurep 'todo-write-dyn)
-                       (todo-write-module--unfit (todo-write-module-find))))
+                       (todo-write-module--unfit (todo-write-module-find) "module")))
     (todo-write-get-file "todo-write-dyn" "The module of todo-write is to be replaced.")
     (when (featurep 'todo-write-dyn)
       (message "The module is installed; restart Emacs to use it")))
@@ -175,11 +168,9 @@ non-nil, replace its file, which counts from the next session on."
   "Load the module, after getting it if it is missing."
   (unless module-file-suffix
     (todo-write-module-error "This Emacs is built without support for modules"))
-  (let* ((file (todo-write-module-find))
-         (unfit (todo-write-module--unfit file)))
-    (when unfit
-      (todo-write-get-file "todo-write-dyn" unfit))
-    (require 'todo-write-dyn (todo-write-module-find))))
+  (when-let* ((unfit (todo-write-module--unfit (todo-write-module-find) "module of todo-write")))
+    (todo-write-get-file "todo-write-dyn" unfit))
+  (require 'todo-write-dyn (todo-write-module-find)))
 
 (defun todo-write-module-prepare ()
   "Load the module for a mode that is switched on, and signal no error.

@@ -179,12 +179,6 @@ Its program, which has just opened a socket, was told nothing so far."
       (when (of-machine-p thread)
         (todo-write-tell-update thread)))))
 
-(defun todo-write-tell-watch (on)
-  "Watch for edits if ON is non-nil, else stop."
-  (let ((change (if on #'add-hook #'remove-hook)))
-    (funcall change 'todo-write-events-functions #'todo-write-tell--on-event)
-    (funcall change 'todo-write-hub-functions #'todo-write-tell--on-message)))
-
 (defun todo-write-tell--on-message (message)
   "Say for which sessions there is news if MESSAGE says that a socket is open."
   (pcase message
@@ -232,9 +226,6 @@ The value is `step', `result', `hook' or `draft'."
               (not (memq (plist-get (todo-write-summary thread) :ending) '(session-ended killed))))
          'result)))
 
-(defconst todo-write-tell--most 4000
-  "Maximum number of characters of a message.")
-
 (defun todo-write-tell (thread message &optional about)
   "Give the agent of THREAD the MESSAGE, or let the user write one if it is nil.
 It arrives with the next result of `todo_write', or by the plugin for
@@ -270,8 +261,8 @@ those that were copied since your last prompt, so that one paste has all."
         (message (string-trim (todo-write-tell--clean message (and about t)))))
     (when (string-empty-p message)
       (user-error "The message is empty"))
-    (when (> (length message) todo-write-tell--most)
-      (user-error "The message is longer than %d characters" todo-write-tell--most))
+    (when (> (length message) 4000)
+      (user-error "The message is longer than 4000 characters"))
     (let ((place (todo-write-tell--place about (plist-get (todo-write-about thread) :project))))
       (apply #'todo-write-plan-comment thread message
              (concat "you" (and place (concat " on " place)) ": " message)
@@ -321,6 +312,8 @@ It may be pasted in a terminal."
       (user-error "No message reaches this agent: it neither called todo_write here nor has \
 the plugin")))
 
+(add-hook 'todo-write-events-functions #'todo-write-tell--on-event)
+(add-hook 'todo-write-hub-functions #'todo-write-tell--on-message)
 (todo-write-socket-define-role "note" #'todo-write-tell--receive)
 
 (provide 'todo-write-tell)

@@ -10,9 +10,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'todo-write-json)
 
 (defun todo-write-terminal--processes (pid)
@@ -66,12 +63,11 @@ If there is no tmux, or no server of it, return nil."
 
 (defun todo-write-terminal--tmux-client ()
   "Return the name of the tmux client that was used last, or nil."
-  (cdar (sort (mapcar (lambda (line)
-                        (let ((parts (split-string line " ")))
-                          (cons (string-to-number (car parts)) (string-join (cdr parts) " "))))
-                      (todo-write-terminal--tmux
-                       "list-clients" "-F" "#{client_activity} #{client_name}"))
-              (lambda (a b) (> (car a) (car b))))))
+  ;; The times have equally many digits.
+  (when-let* ((lines (todo-write-terminal--tmux
+                      "list-clients" "-F" "#{client_activity} #{client_name}"))
+              (line (car (last (sort lines #'string<)))))
+    (substring line (1+ (string-search " " line)))))
 
 (defun todo-write-terminal-in-tmux-p (pid)
   "Return non-nil if the process PID runs in a pane of tmux.
@@ -127,10 +123,7 @@ term."
          (pop-to-buffer (apply #'eat-make (todo-write-terminal--unused name)
                                program nil arguments)))
         ((fboundp 'ghostel-exec)
-         (let ((buffer (generate-new-buffer (format "*%s*" name)))
-               (folder default-directory))
-           (with-current-buffer buffer
-             (setq default-directory folder))
+         (let ((buffer (generate-new-buffer (format "*%s*" name))))
            (pop-to-buffer buffer)
            (ghostel-exec buffer program arguments)))
         (t (pop-to-buffer (apply #'make-term (todo-write-terminal--unused name)

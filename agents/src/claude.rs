@@ -25,12 +25,12 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use crate::calls::PendingCalls;
+use crate::events::Goals;
+use crate::events::PendingCalls;
 use crate::events::{Events, RecentNames, push_recent};
 use crate::field::{millis, readable_part};
-use crate::goals::Goals;
 use figures::Responses;
-use line::{Block, GoalStatus, Message, TranscriptLine, tagged};
+use line::{Block, Message, TranscriptLine, goal, tagged};
 use outcomes::refused_by;
 use prompts::SlashCommand;
 use sources::{Sources, TitleSource};
@@ -173,7 +173,7 @@ impl ClaudeReader {
         {
             self.emit(&Origin::beside(source, time), EventKind::Cost(cost));
         }
-        let goal = line.attachment.and_then(GoalStatus::read);
+        let goal = line.attachment.and_then(|told| goal(told, self.goals.goal.as_ref()));
         if goal.is_none() && !matches!(line.kind, Some("user" | "assistant" | "system" | "result")) {
             return;
         }
@@ -197,7 +197,7 @@ impl ClaudeReader {
             self.set_title(&origin, kind, title);
         }
         if let Some(goal) = goal.filter(|_| origin.source.subagent.is_none()) {
-            return self.set_goal(&origin, goal.goal(self.goals.goal.as_ref()));
+            return self.set_goal(&origin, goal);
         }
         let is_of_user = line.is_of_user();
         match (line.kind, line.message) {

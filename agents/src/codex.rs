@@ -10,15 +10,14 @@ pub(crate) mod subagent;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::calls::{PendingCall, PendingCalls, result};
+use crate::events::Goals;
 use crate::events::{Events, Held, RecentNames, push_recent};
+use crate::events::{PendingCall, PendingCalls, result};
 use crate::field::{Excerpt, millis, readable_part, shortened, title};
-use crate::goals::Goals;
-use line::{PatchedFile, Payload, RolloutLine, ThreadGoal, TokenCounts, goal_state};
+use line::{Payload, RolloutLine, TokenCounts, goal, goal_state};
 use subagent::{Sent, Subagents};
 use todo_write::events::Millis;
 use todo_write::events::git;
@@ -207,7 +206,7 @@ impl CodexReader {
                 self.emit(line, end);
             }
             "thread_goal_updated" => {
-                if let Some(goal) = payload.goal.as_ref().and_then(ThreadGoal::goal) {
+                if let Some(goal) = payload.goal.as_ref().and_then(goal) {
                     self.set_goal(line, goal);
                 }
             }
@@ -524,18 +523,21 @@ fn add_changes(changes: Option<&RawValue>, effect: &mut Effect) {
     let changes = changes.unwrap_or_default();
     effect.more_files = changes.len() > ENTRIES;
     for (path, change) in changes.into_iter().take(ENTRIES) {
-        let Ok(change) = PatchedFile::deserialize(&change) else { continue };
-        let content = change.content.as_deref().unwrap_or_default();
-        effect.files.push(match change.kind.as_ref() {
+        if !change.is_object() {
+            continue;
+        }
+        let [kind, content, diff] =
+            ["type", "content", "unified_diff"].map(|key| change[key].as_str().unwrap_or_default());
+        let target = change["move_path"].as_str();
+        effect.files.push(match kind {
             "add" => ChangedFile::between(&path, None, Some(content)),
             "delete" => ChangedFile::between(&path, Some(content), None),
             _ => {
-                let target = change.move_path.as_deref().unwrap_or(&path);
-                let state = FileChange { created: change.move_path.is_some(), ..FileChange::default() };
-                ChangedFile::with_hunks(target, change.unified_diff.unwrap_or_default().into_owned(), state)
+                let state = FileChange { created: target.is_some(), ..FileChange::default() };
+                ChangedFile::with_hunks(target.unwrap_or(&path), diff.to_owned(), state)
             }
         });
-        if change.move_path.is_some() {
+        if target.is_some() {
             let change = FileChange { deleted: true, ..FileChange::default() };
             effect.files.push(ChangedFile { path, change, ..ChangedFile::default() });
         }

@@ -1,13 +1,14 @@
-//! Bounded memory of a reader: the events that were not taken yet, and the names seen lately.
+//! Bounded memory of a reader: the events that were not taken yet, the names seen lately, the calls without results,
+//! and the goal.
 
 use std::collections::{HashSet, VecDeque};
 
-use todo_write::events::Millis;
-use todo_write::events::policy::Policy;
-use todo_write::events::push_bounded;
-use todo_write::text::fnv1a;
+use todo_write::events::policy::{Hidden, Policy};
+use todo_write::events::session::{Goal, GoalState};
+use todo_write::events::{Millis, push_bounded};
+use todo_write::text::{excerpt, fnv1a};
 use todo_write::wire::bounds::ENTRIES;
-use todo_write::wire::event::{Event, EventKind, Place};
+use todo_write::wire::event::{Effect, Event, EventKind, Place};
 
 /// Appends to a table of a reader; returns the oldest element if that had to make room.
 pub(crate) fn push_recent<T>(table: &mut VecDeque<T>, new: T) -> Option<T> {
@@ -29,7 +30,7 @@ pub(crate) struct Events {
 impl Events {
     /// Adds an event of the current line. It stays behind the events of earlier lines, since the position of
     /// a batch is the end of its last line.
-    pub(super) fn push(&mut self, event: Event) {
+    pub(crate) fn push(&mut self, event: Event) {
         self.waiting.push(Event { place: self.place.clone(), ..event });
     }
 
@@ -87,7 +88,7 @@ pub(crate) struct RecentNames {
 
 impl RecentNames {
     /// Adds a name of some kind in a session; returns whether it is new.
-    pub(super) fn insert(&mut self, session: &str, kind: &str, name: &str) -> bool {
+    pub(crate) fn insert(&mut self, session: &str, kind: &str, name: &str) -> bool {
         let hash = fnv1a(format!("{session}\n{kind}\n{name}").as_bytes());
         if self.older.contains(&hash) || !self.newest.insert(hash) {
             return false;
@@ -96,6 +97,111 @@ impl RecentNames {
             self.older = std::mem::take(&mut self.newest);
         }
         true
+    }
+}
+
+/// Maximum number of characters of an id or a name.
+const NAME: usize = 200;
+
+/// A call without a result.
+#[derive(Debug)]
+pub(crate) struct PendingCall<E> {
+    pub id: String,
+    pub name: String,
+    excluded: Option<String>,
+    pub time: Option<Millis>,
+    /// What the call does if it is accepted.
+    pub effect: E,
+}
+
+/// The newest calls without a result.
+#[derive(Debug)]
+pub(crate) struct PendingCalls<E>(VecDeque<PendingCall<E>>);
+
+impl<E> Default for PendingCalls<E> {
+    fn default() -> Self {
+        PendingCalls(VecDeque::new())
+    }
+}
+
+impl<E> PendingCalls<E> {
+    /// Adds a call; returns its event. Lists have an event of their own, so they pass no `input`.
+    /// `hidden` says what is not recorded of the call; then `input` may be dropped.
+    pub(crate) fn begin(
+        &mut self,
+        (id, name): (&str, &str),
+        (input, hidden): (Option<String>, Option<Hidden>),
+        time: Option<Millis>,
+        effect: E,
+    ) -> EventKind {
+        let (id, name) = (excerpt(id, NAME), excerpt(name, NAME));
+        let input = input.filter(|_| hidden.as_ref().is_none_or(|hidden| hidden.keeps_input));
+        let excluded = hidden.and_then(|hidden| hidden.name);
+        let call =
+            PendingCall { id: id.clone(), name: name.clone(), excluded: excluded.clone(), time, effect };
+        push_recent(&mut self.0, call);
+        EventKind::Call { id, name, input, excluded }
+    }
+
+    /// Removes and returns the call with this id.
+    pub(crate) fn end(&mut self, id: &str) -> Option<PendingCall<E>> {
+        let id = excerpt(id, NAME);
+        let place = self.0.iter().rposition(|call| call.id == id)?;
+        self.0.remove(place)
+    }
+
+    /// Removes and returns the oldest call whose effect is due.
+    pub(crate) fn end_due(&mut self, is_due: impl Fn(&E) -> bool) -> Option<PendingCall<E>> {
+        let place = self.0.iter().position(|call| is_due(&call.effect))?;
+        self.0.remove(place)
+    }
+}
+
+/// The event of a result at `time`; the call may be unknown.
+pub(crate) fn result<E>(
+    call: Option<&PendingCall<E>>,
+    id: &str,
+    content: String,
+    is_error: bool,
+    time: Option<Millis>,
+    effect: Effect,
+) -> EventKind {
+    let name = call.map(|call| call.name.clone()).unwrap_or_default();
+    let duration = time.zip(call.and_then(|call| call.time)).map(|(end, start)| end.saturating_sub(start));
+    let excluded = call.and_then(|call| call.excluded.clone());
+    EventKind::Result { id: excerpt(id, NAME), name, content, excluded, is_error, duration, effect }
+}
+
+/// The goal, and whether the end of a turn is held back.
+#[derive(Debug, Default)]
+pub(crate) struct Goals {
+    pub(crate) goal: Option<Goal>,
+    is_end_held: bool,
+}
+
+impl Goals {
+    /// Sets the goal. Returns it if that is news, and whether an end that was held back is due now.
+    pub(crate) fn set(&mut self, goal: Goal) -> (Option<Goal>, bool) {
+        let is_due = !goal.is_active() && std::mem::take(&mut self.is_end_held);
+        let is_new = self.goal.as_ref() != Some(&goal);
+        self.goal = Some(goal.clone());
+        (is_new.then_some(goal), is_due)
+    }
+
+    /// The goal in another state, if there is one.
+    pub(crate) fn with_state(&self, state: GoalState) -> Option<Goal> {
+        Some(Goal { state, reason: None, ..self.goal.clone()? })
+    }
+
+    /// Whether the end of a turn is not the agent's: it goes on until the goal is met.
+    pub(crate) fn hold_end(&mut self) -> bool {
+        self.is_end_held = self.goal.as_ref().is_some_and(Goal::is_active);
+        self.is_end_held
+    }
+
+    /// Notes that a turn goes on, or ended otherwise.
+    pub(crate) fn forget_end(&mut self) {
+        self.is_end_held = false;
     }
 }
 

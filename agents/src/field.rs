@@ -129,6 +129,11 @@ pub fn title(prompt: &str) -> Option<String> {
     (!heading.is_empty()).then(|| excerpt(heading, 80))
 }
 
+/// The number in a field of an object, 0 if there is none.
+pub(crate) fn count(object: &Raw<'_>, key: &str) -> u64 {
+    object.get(key).and_then(|number| number.to_json().as_u64()).unwrap_or(0)
+}
+
 /// The arguments of a call, without most of long texts, long lists and deep nesting.
 pub(crate) fn shortened(input: &Raw<'_>) -> Value {
     shorten(input, 4)

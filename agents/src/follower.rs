@@ -10,8 +10,9 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::claude::ClaudeReader;
 use crate::claude::files::{self, SubagentMeta, subagent_of};
 use crate::codex::subagent::Sent;
+use crate::codex::{self, CodexReader};
 use crate::describe::describe;
-use crate::reader::Reader;
+use crate::events::Events;
 use crate::tail::{Tail, TailChange};
 use todo_write::events::policy::Policy;
 use todo_write::file::{self, modified};
@@ -129,7 +130,7 @@ impl Follower {
     /// # Errors
     /// The session's own file cannot be read.
     pub fn read(&mut self) -> io::Result<Appended> {
-        let change = self.file.check()?;
+        let change = self.file.tail.check()?;
         if change == TailChange::Replaced {
             self.restart();
         }
@@ -174,13 +175,13 @@ impl Follower {
 
     /// Adds events before the others. The sums of a subagent count only if its file is not read.
     fn add_before(&self, appended: &mut Appended, mut events: Vec<Event>) {
+        let is_read = |id: &str| {
+            self.subagents.iter().any(|one| one.id == id)
+                || self.unnamed.iter().any(|path| subagent_of(path) == Some(id))
+        };
         events.retain(|event| match &event.kind {
             EventKind::OfSubagent { subagent, kind, .. } => {
-                let is_sums = matches!(**kind, EventKind::SubagentSums { .. });
-                let is_it = |id: &str| id == subagent;
-                !is_sums
-                    || !self.subagents.iter().any(|one| is_it(&one.id))
-                        && !self.unnamed.iter().any(|path| subagent_of(path).is_some_and(is_it))
+                !matches!(**kind, EventKind::SubagentSums { .. }) || !is_read(subagent)
             }
             _ => true,
         });
@@ -294,7 +295,7 @@ impl Rollout {
 
     /// Reads what was appended. Errors are ignored, since the file may disappear at any time.
     fn read(&mut self, policy: &Policy, appended: &mut Appended) {
-        let change = self.file.check();
+        let change = self.file.tail.check();
         if matches!(change, Ok(TailChange::Replaced)) {
             self.lines.reader = Some(Reader::Codex(Box::new(self.sent.reader(self.lines.options))));
         }
@@ -322,7 +323,7 @@ impl SubagentFile {
         if let (Some(reader), Some(call)) = (lines.claude(), &described.tool_use_id) {
             reader.set_call(&self.id, call);
         }
-        if let Ok(TailChange::Grown | TailChange::Replaced) = self.file.check() {
+        if let Ok(TailChange::Grown | TailChange::Replaced) = self.file.tail.check() {
             let _ = lines.read(&mut self.file, policy, appended);
             self.is_finished = false;
         }
@@ -342,14 +343,6 @@ impl TranscriptFile {
     fn new(path: PathBuf, subagent: Option<&str>) -> TranscriptFile {
         TranscriptFile { tail: Tail::new(path), subagent: subagent.map(str::to_owned), transcript: None }
     }
-
-    fn check(&mut self) -> io::Result<TailChange> {
-        let change = self.tail.check()?;
-        if change == TailChange::Replaced {
-            self.transcript = None;
-        }
-        Ok(change)
-    }
 }
 
 impl SessionReader {
@@ -361,6 +354,8 @@ impl SessionReader {
         appended: &mut Appended,
     ) -> io::Result<()> {
         let before = file.offset;
+        // It may have been replaced.
+        transcript.take_if(|_| before == 0);
         // The user's options may have changed since the last read.
         let mut changed = Some(policy);
         let is_whole = file.read(|end, line| {
@@ -395,6 +390,62 @@ impl SessionReader {
         match self.reader.as_mut()? {
             Reader::Claude(reader) => Some(reader),
             Reader::Codex(_) => None,
+        }
+    }
+}
+
+/// The reader of a transcript, by the program that wrote it.
+#[derive(Debug)]
+enum Reader {
+    Claude(Box<ClaudeReader>),
+    Codex(Box<CodexReader>),
+}
+
+impl Reader {
+    /// A reader for the transcript whose first line is `line`.
+    fn of(line: &[u8], options: Options) -> Reader {
+        if codex::line::RolloutLine::is_first(line) {
+            return Reader::Codex(Box::new(CodexReader::new(options)));
+        }
+        Reader::Claude(Box::new(ClaudeReader::new(options)))
+    }
+
+    /// Its events that were not taken yet, and how lines are read.
+    fn events(&mut self) -> &mut Events {
+        match self {
+            Reader::Claude(reader) => &mut reader.events,
+            Reader::Codex(reader) => &mut reader.events,
+        }
+    }
+
+    /// Reads a line, without its line feed.
+    fn read_line(&mut self, bytes: &[u8]) {
+        match self {
+            Reader::Claude(reader) => reader.read_line(bytes),
+            Reader::Codex(reader) => reader.read_line(bytes),
+        }
+    }
+
+    /// The subagents of Codex of which the lines read since the last call told.
+    fn take_sent(&mut self) -> Vec<Sent> {
+        match self {
+            Reader::Claude(_) => Vec::new(),
+            Reader::Codex(reader) => reader.take_sent(),
+        }
+    }
+
+    fn session(&self) -> Option<&Arc<Source>> {
+        match self {
+            Reader::Claude(reader) => reader.session(),
+            Reader::Codex(reader) => reader.session(),
+        }
+    }
+
+    /// The events since the last call, oldest first.
+    fn take_events(&mut self) -> Vec<Event> {
+        match self {
+            Reader::Claude(reader) => reader.take_events(),
+            Reader::Codex(reader) => reader.events.take(),
         }
     }
 }

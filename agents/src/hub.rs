@@ -10,14 +10,13 @@
 //! Each file uses only those before it:
 //! - `pulse`: how long others wait;
 //! - `home`, `project`: folders; `door`: the socket; `queue`: what is reported;
-//! - `watch`, `around`, `session`, `search`, `root`, `choices`: what is read here;
+//! - `watch`, `around`, `session`, `search`, `root`: what is read here;
 //! - `bound`, `machine`: what is read elsewhere; `codex`: questions of its daemon;
 //! - `handle`: the hub; `bell`: the way to Emacs; `serve`: the program.
 
 mod around;
 pub mod bell;
 mod bound;
-mod choices;
 pub mod codex;
 pub mod door;
 mod handle;

@@ -9,7 +9,6 @@
 //! Transcripts are untrusted: unknown lines are skipped, and memory is bounded. All that is cut into lines is cut by
 //! [`lines`].
 
-mod calls;
 pub mod claude;
 mod codex;
 pub mod describe;
@@ -20,10 +19,8 @@ pub mod field;
 #[allow(unreachable_pub, dead_code)]
 mod folder;
 pub mod follower;
-mod goals;
 pub mod hub;
 pub mod lines;
-mod reader;
 pub mod tail;
 pub mod threads;
 #[cfg(test)]

@@ -64,7 +64,7 @@ fn main() {
     match hook {
         Some(hook) => {
             on_signal(|| exit(0));
-            if hook == "permission" { permission::run(door) } else { note::run(door) }
+            if hook == "permission" { permission::run(door) } else { note(door) }
         }
         None => server::run(Emacs::new(door, Role::Tool)),
     }

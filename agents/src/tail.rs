@@ -143,7 +143,13 @@ impl Tail {
         }
         // The first lines, which name the session, are in the first piece.
         if self.length.saturating_sub(self.offset) > MOST_UNREAD {
-            self.skip_to(self.length - MOST_UNREAD);
+            let offset = self.length - MOST_UNREAD;
+            self.skipped += offset - self.offset;
+            self.offset = offset;
+            self.known.clear();
+            // Reading goes on with the first line that begins there.
+            self.lines = Framer::new(LINE);
+            self.lines.is_skipping = true;
         }
         if self.offset < self.length && count > 0 {
             return Ok(false);
@@ -154,15 +160,6 @@ impl Tail {
         }
         self.lines.shrink();
         Ok(true)
-    }
-
-    /// Continues at `offset`, with the first line that begins there.
-    fn skip_to(&mut self, offset: u64) {
-        self.skipped += offset - self.offset;
-        self.offset = offset;
-        self.known.clear();
-        self.lines = Framer::new(LINE);
-        self.lines.is_skipping = true;
     }
 }
 

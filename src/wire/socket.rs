@@ -83,7 +83,6 @@ pub struct Hello {
     /// The folder in which the agent works.
     pub project: Option<String>,
     /// The root of its project. A door finds it; what a program says of it is ignored.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
     /// The program's process id.
     pub process: Option<u32>,
@@ -102,22 +101,18 @@ pub struct Call {
     /// Its number in this connection.
     pub call: u64,
     /// A random id, the same if the program sends the call again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<String>,
     /// The role in which the program makes it; needed if the program has several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
     /// The time in milliseconds after which the program does not take the answer.
     pub until: Option<u64>,
     /// When the program got it from the agent, in milliseconds since the epoch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<u64>,
     /// The id of the agent's session.
     pub session: Option<String>,
     /// How the program knows the session: `process`, `call`, `environment` or `event`.
     pub source: Option<String>,
     /// The id of the agent's tool call, which its transcript has.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The id of the subagent that calls.
     pub subagent: Option<String>,
@@ -140,7 +135,6 @@ pub struct SessionActivity {
     /// What it waits for, or why it failed.
     pub reason: Option<String>,
     /// The title of the session, if the agent has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
 
@@ -289,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_call_is_the_same_on_both_sides_with_its_arguments_as_they_came() {
-        let given = r#"{"type":"call","call":7,"role":"tool","until":9,"session":"s","source":null,"subagent":null,"task":null,"arguments":{ "a":1.50,"a":1e400 }}"#;
+        let given = r#"{"type":"call","call":7,"sent":null,"role":"tool","until":9,"time":null,"session":"s","source":null,"id":null,"subagent":null,"task":null,"arguments":{ "a":1.50,"a":1e400 }}"#;
         let message = Message::parse(given).unwrap();
         assert_eq!(serde_json::to_string(&message).unwrap(), given);
         let nested: Vec<Message> = serde_json::from_str(&format!("[{given}]")).unwrap();

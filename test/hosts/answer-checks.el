@@ -15,7 +15,6 @@
 
 (require 'claude-checks)
 (require 'review-helper)
-(require 'todo-write-answer-plan)
 (require 'todo-write-mcp-helper)
 (require 'todo-write-permission)
 (require 'todo-write-mcp-setup)

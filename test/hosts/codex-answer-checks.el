@@ -15,7 +15,7 @@
 (require 'codex-checks)
 (require 'machine-helper)
 (require 'term)
-(require 'todo-write-mcp)
+(require 'todo-write-agents)
 (require 'todo-write-permission)
 
 (defvar codex-answer--model "gpt-5.5" "The model that Codex uses.")

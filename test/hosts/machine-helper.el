@@ -13,7 +13,7 @@
 (require 'hosts-helper)
 (require 'todo-write-connect)
 (require 'todo-write-follow)
-(require 'todo-write-mcp)
+(require 'todo-write-agents)
 (require 'todo-write-mcp-helper)
 
 (defvar machine-helper-name nil "The machine of the agent, \"build\", or nil for this one.")

@@ -472,7 +472,7 @@ The first start of a home takes a minute."
                                        (string-search "raked." (opencode-checks--written))))
     (let* ((broken nil)
            (note (lambda (&rest _) (setq broken t))))
-      (advice-add 'todo-write-mcp--break :before note)
+      (advice-add 'todo-write-agents--break :before note)
       (unwind-protect
           (progn
             (opencode-checks--press
@@ -480,7 +480,7 @@ The first start of a home takes a minute."
             (opencode-checks--wait "the goodbye"
                                    (lambda () (null (seq-mapcat #'todo-write-socket-program-sessions todo-write-socket-programs))))
             (should-not broken))
-        (advice-remove 'todo-write-mcp--break note)))))
+        (advice-remove 'todo-write-agents--break note)))))
 
 ;;; Plans
 

@@ -220,7 +220,7 @@
   (seams-checks-with-tool seams-checks-both "/no/such/socket" #'seams-checks-see-both))
 
 (ert-deftest seams-checks-own-tasks-and-the-tool-of-this-emacs ()
-  (require 'todo-write-mcp)
+  (require 'todo-write-agents)
   (let* ((folder (make-temp-file "socket" t))
          (todo-write-socket (expand-file-name "socket" folder)))
     (set-file-modes folder #o700)

@@ -573,7 +573,7 @@ ANSWER names a function that answers with its argument."
     (pcase-dolist (`(,turns . ,where)
                    '((((:tool "count") (:tols "count")) . "Turn 1, event 2")
                      (((:text "a" :thinking "b")) . "Turn 1, event 1")
-                     (((:pause "long")) . "not a number")))
+                     (((:pause "long")) . "Turn 1, event 1")))
       (should (string-search
                where (cadr (should-error
                             (efrit-do-session-tests--run (list turns))

@@ -167,9 +167,9 @@
 
 (ert-deftest efrit-do-says-why-an-expression-cannot-be-read ()
   (efrit-do-tests--with-tools
-    (should (string-search "not complete"
+    (should (string-search "End of file"
                            (efrit-do-tests--error "eval_sexp" '(:expr "(1"))))
-    (should (string-search "does not read"
+    (should (string-search "Invalid read syntax"
                            (efrit-do-tests--error "eval_sexp" '(:expr ")"))))
     (dolist (text '("#.(error \"run\")" "#<buffer x>"))
       (should-not (string-search "run: " (efrit-do-tests--error

@@ -13,7 +13,6 @@
 (require 'todo-write-terminal)
 (require 'todo-write-test-helper)
 (require 'todo-write-answer)
-(require 'todo-write-answer-plan)
 
 (defun todo-write-answer-tests--shown (text &optional format)
   "Return TEXT as it is shown, without properties."
@@ -492,6 +491,10 @@ The lengths of the pauses, in seconds, are in `pauses', newest first."
        (setq todo-write-answer--end-seen t)
        (let ((todo-write-answer-keys-counts t)) ,@body))))
 
+(defun todo-write-answer-tests--edit (text)
+  "Edit the plan that is shown to TEXT."
+  (funcall (todo-write-answer--edit-to todo-write-answer--request text)))
+
 (defun todo-write-answer-tests--comment (line text &optional lines)
   "Comment TEXT on LINE of the plan, or on LINES lines from there."
   (goto-char (point-min))
@@ -523,7 +526,7 @@ The lengths of the pauses, in seconds, are in `pauses', newest first."
    (dolist (line '("Approve the plan?" "Keep planning"))
      (should-error (todo-write-answer-tests--comment line "Why?") :type 'user-error))
    (should-error (todo-write-answer-tests--comment "2. Water" "Why?" 4) :type 'user-error)
-   (should-not (todo-write-answer-reply-comments todo-write-answer-reply))))
+   (should-not (todo-write-answer-reply-comments todo-write-answer--reply))))
 
 (ert-deftest todo-write-answer-a-plan-is-approved-as-edited-after-it-was-shown ()
   (todo-write-answer-tests--with-plan
@@ -544,7 +547,7 @@ The lengths of the pauses, in seconds, are in `pauses', newest first."
 
 (ert-deftest todo-write-answer-an-edited-plan-goes-along-with-keep-planning ()
   (todo-write-answer-tests--with-plan
-   (todo-write-answer-edit-to "# Mine")
+   (todo-write-answer-tests--edit "# Mine")
    (setq todo-write-answer-keys-counts t)
    (todo-write-answer-choose "n")
    (should (equal given '(no "The plan as the user edited it:\n# Mine")))))
@@ -570,14 +573,14 @@ The lengths of the pauses, in seconds, are in `pauses', newest first."
 (ert-deftest todo-write-answer-what-was-written-is-there-when-the-plan-is-shown-again ()
   (todo-write-answer-tests--with-plan
    (todo-write-answer-tests--comment "1. Rake" "Both at once")
-   (todo-write-answer-edit-to "# Mine\n\n1. Rake")
+   (todo-write-answer-tests--edit "# Mine\n\n1. Rake")
    (let ((request todo-write-answer--request))
      (dolist (kill '(nil t))
        (if kill (kill-buffer) (todo-write-answer-choose "q"))
        (todo-write-answer)
        (should (eq request todo-write-answer--request))
        (should (string-search "# Mine" (buffer-string)))
-       (should (equal (todo-write-answer-reply-comments todo-write-answer-reply)
+       (should (equal (todo-write-answer-reply-comments todo-write-answer--reply)
                       '(("1. Rake" . "Both at once"))))))))
 
 (ert-deftest todo-write-answer-what-was-written-for-a-request-that-is-withdrawn-is-copied ()

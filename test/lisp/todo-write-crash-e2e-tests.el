@@ -328,7 +328,7 @@ last first.  TEXT is the beginning of a line."
   "Start an Emacs that serves agents, and is connected to a machine in FOLDER.
 PROGRAM is there, too.  Two processes stand for ssh."
   (todo-write-test-start
-   '(require 'todo-write-mcp)
+   '(require 'todo-write-agents)
    '(require 'todo-write-connect)
    `(setq todo-write-directory ,todo-write-directory
           todo-write-history-limit 100000

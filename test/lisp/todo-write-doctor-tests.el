@@ -118,7 +118,7 @@ They are evaluated with a copy of the package.")
                     "PROBLEM: ~/open is accessible to other users (755)" "chmod 700 ~/open")
                    ("A host that is installed, but off"
                     "\\[-\\] Claude Code and Codex: installed, but off"
-                    "M-x todo-write-follow")
+                    "M-x todo-write-agents-mode")
                    ("An Emacs without modules, as if built so"
                     "PROBLEM: Emacs .* is built without support for modules" "--with-modules")))
     (should (string-match-p (concat problem ".*\n +→ .*" remedy)

@@ -163,7 +163,7 @@
                          (progn
                            (advice-add 'todo-write-follow--receive-read :before note)
                            (todo-write-follow-load-tests--counting
-                               '(todo-write-follow-sessions-note-processes)
+                               '(todo-write-follow--note-processes)
                              ;; Those that wrote nothing were looked at meanwhile.
                              (cl-loop for n from 2 to 20
                                       do (todo-write-follow-load-tests--append (car files) n)

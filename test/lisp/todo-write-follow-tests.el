@@ -632,7 +632,7 @@ its state, ending and reason."
                                          (if (eq operation 'file-remote-p) "/elsewhere:"
                                            (push operation asked) "/")))
                 file-name-handler-alist)))
-    (todo-write-follow-sessions-homes)
+    (todo-write-follow-homes)
     (should-not asked)))
 
 (ert-deftest todo-write-follow-tests-without-a-folder-none-is-searched ()
@@ -751,7 +751,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
   (todo-write-follow-tests--with
     (let* ((default-directory "/tmp/a\u202eb\e[31m/")
            (file (session "a" "Bake \u202e\u200b \e[31m it\nnow")))
-      (pcase-let ((`((,title ,name . ,cells)) (todo-write-follow-sessions-choices
+      (pcase-let ((`((,title ,name . ,cells)) (todo-write-follow--choices
                                                (todo-write-follow--offered project nil))))
         (should (equal name file))
         (should (string-prefix-p "Bake" title))
@@ -778,7 +778,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
       (todo-write-test-wait
        (lambda ()
          (todo-write-follow--offered project nil)
-         (todo-write-follow-sessions-process-in (expand-file-name "a.jsonl" folder))))
+         (todo-write-follow--process-in (expand-file-name "a.jsonl" folder))))
       (cl-letf (((symbol-function 'frame-width) (lambda (&rest _) 200))
                 ((symbol-function 'completing-read)
                  (lambda (_prompt table &rest _)
@@ -868,7 +868,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
 
 (ert-deftest todo-write-follow-tests-the-modes-of-earlier-versions-are-the-mode ()
   (todo-write-follow-tests--with
-    (require 'todo-write-mcp)
+    (require 'todo-write-agents)
     (dolist (mode '(todo-write-follow-mode todo-write-mcp-mode))
       (should (eq 'todo-write-agents-mode (indirect-variable mode)))
       (funcall mode)
@@ -1285,7 +1285,7 @@ UUID begins the names of the lines."
     (todo-write-test-wait (lambda () (eq 'done (state))))
     (says "waiting" ",\"waitingFor\":\"dialog open\"")
     (todo-write-test-wait
-     (lambda () (equal "waiting" (plist-get (todo-write-follow-sessions-process-of "claude:a")
+     (lambda () (equal "waiting" (plist-get (todo-write-follow--process-of "claude:a")
                                             :status))))
     (todo-write-follow file)
     (should (eq 'done (state)))
@@ -1304,14 +1304,14 @@ UUID begins the names of the lines."
          :message (:role "user" :content "<command-name>/clear</command-name>\n<command-args></command-args>")))
       (write-region "{\"sessionId\":\"b\",\"status\":\"idle\"}" nil own nil 'silent)
       (should (equal "claude:b" (todo-write-follow cleared)))
-      (todo-write-test-wait (lambda () (todo-write-follow-sessions-process-of "claude:b")))
+      (todo-write-test-wait (lambda () (todo-write-follow--process-of "claude:b")))
       (todo-write-follow cleared)
       (should-not (todo-write-agent "claude:b"))
       ;; By /resume, the process is busy for a moment, and goes back to the first session.
       (write-region "{\"sessionId\":\"b\",\"status\":\"busy\"}" nil own nil 'silent)
       (todo-write-test-wait (lambda () (todo-write-agent "claude:b")))
       (says "idle")
-      (todo-write-test-wait (lambda () (not (todo-write-follow-sessions-process-of "claude:b"))))
+      (todo-write-test-wait (lambda () (not (todo-write-follow--process-of "claude:b"))))
       (todo-write-follow cleared)
       (should-not (todo-write-agent "claude:b")))))
 
@@ -1389,7 +1389,7 @@ UUID begins the names of the lines."
                         :options '((:label "Yes" :kind allow :value t)) :answer #'ignore)
     (signal-process child 'stop)
     (todo-write-test-wait
-     (lambda () (plist-get (todo-write-follow-sessions-process-of "claude:a") :is-suspended)))
+     (lambda () (plist-get (todo-write-follow--process-of "claude:a") :is-suspended)))
     (todo-write-follow file)
     (should (eq 'waiting (state)))
     (should (todo-write-requests "claude:a"))

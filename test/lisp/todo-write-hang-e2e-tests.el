@@ -159,7 +159,7 @@ It also draws the overview again and again.  What it sees is a list of
 the projects of the plans by their keys, and the overview's text."
   (todo-write-user-eval
    `(progn
-      (require 'todo-write-mcp)
+      (require 'todo-write-agents)
       (require 'todo-write-list)
       (setq todo-write-socket ,socket
             todo-write-follow-agents nil

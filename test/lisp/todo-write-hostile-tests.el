@@ -75,7 +75,7 @@
 
 (ert-deftest efrit-do-read-file-does-not-wait-for-a-pipe-in-place-of-a-file ()
   (todo-write-hostile-with
-    (cl-letf (((symbol-function 'efrit-do-tools--check-readable) #'ignore))
+    (cl-letf (((symbol-function 'file-regular-p) #'always))
       (should (plist-get (efrit-do-execute-tool
                           "read_file" (list :path (expand-file-name "below/.git" project)))
                          :is-error)))))

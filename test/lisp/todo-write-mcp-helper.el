@@ -51,7 +51,7 @@ MODE nil leaves `todo-write-agents-mode' off."
                :noquery t
                :command (append (list (car command) "-Q" (concat "--fg-daemon=" server))
                                 (cddr (seq-difference command '("-Q" "--batch")))
-                                (list "--eval" "(require 'todo-write-mcp)"
+                                (list "--eval" "(require 'todo-write-agents)"
                                       "--eval" (format "(setq todo-write-socket %S)" socket))
                                 (and mode '("--eval" "(todo-write-agents-mode)")))))
              (emacs (todo-write-mcp-emacs--make :process process :socket socket :server server)))

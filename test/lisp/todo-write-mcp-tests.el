@@ -11,7 +11,7 @@
 ;;; Code:
 
 (require 'ert)
-(require 'todo-write-follow-sessions)
+(require 'todo-write-follow)
 (require 'todo-write-list)
 (require 'todo-write-socket-helper)
 
@@ -141,7 +141,7 @@
       (should (plist-get (todo-write-activity-get "claude:a") :inferred))
       (should-not (plist-get (todo-write-times "claude:a" "t1") :running))
       ;; The process lives.
-      (todo-write-mcp--check-programs)
+      (todo-write-agents--check-programs)
       (should (eq (todo-write-state "claude:a") 'active))
       (todo-write-socket-test-write (todo-write-socket-test-hello) "a" '("One" "in_progress"))
       (should (plist-get (todo-write-times "claude:a" "t1") :running)))))
@@ -150,7 +150,7 @@
   ;; Its process lives, or is that of another container.
   (dolist (fields '(nil (:pidDomain "pid:[1]")))
     (todo-write-with-socket
-      (let ((program (apply #'todo-write-socket-test-hello fields)) (todo-write-mcp-silence 0))
+      (let ((program (apply #'todo-write-socket-test-hello fields)) (todo-write-agents-silence 0))
         (todo-write-socket-test-write program "a" '("One" "in_progress"))
         (delete-process program)
         (todo-write-test-wait (lambda () (eq (todo-write-state "claude:a") 'paused)))
@@ -166,16 +166,14 @@
     (let* ((process (start-process "mcp" nil "cat"))
            (program (todo-write-socket-test-hello :process (process-id process))))
       (todo-write-socket-test-write program "a" "One")
-      (todo-write-mcp--check-programs)
+      (todo-write-agents--check-programs)
       (should (eq (todo-write-state "claude:a") 'active))
       (delete-process process)
       (delete-process program)
       (todo-write-test-wait (lambda () (eq (todo-write-state "claude:a") 'paused)))
       (should (equal '("agent exited" killed)
                      (mapcar (lambda (key) (plist-get (todo-write-summary "claude:a") key))
-                             '(:reason :ending))))
-      (todo-write-mcp--check-programs)
-      (should-not (memq (function todo-write-mcp--check-programs) todo-write-hub-check-hook)))))
+                             '(:reason :ending)))))))
 
 (ert-deftest todo-write-mcp-a-process-of-another-container-is-not-judged ()
   (todo-write-with-socket
@@ -183,11 +181,11 @@
            (program (todo-write-socket-test-hello :process (process-id process)
                                                   :pidDomain "pid:[1]")))
       (todo-write-socket-test-write program "a" "One")
-      (should-not (todo-write-mcp--pid "claude:a"))
+      (should-not (todo-write-agents--pid "claude:a"))
       (delete-process process)
       (delete-process program)
       (todo-write-test-wait (lambda () (not (todo-write-activity "claude:a"))))
-      (todo-write-mcp--check-programs)
+      (todo-write-agents--check-programs)
       (should (eq (todo-write-state "claude:a") 'active)))))
 
 ;; The largest number of the protocol, one that overflows a signed one, and none of a process.
@@ -231,13 +229,13 @@
     (todo-write-socket-test-write (todo-write-socket-test-hello) "a" "One")
     (let ((last (assoc "claude:a" (todo-write-socket-program-sessions
                                    (todo-write-socket-serving "claude:a")))))
-      (cl-decf (cdr last) (1+ todo-write-mcp-silence))
-      (todo-write-mcp--check-programs)
+      (cl-decf (cdr last) (1+ todo-write-agents-silence))
+      (todo-write-agents--check-programs)
       (todo-write-test-wait (lambda () (not (todo-write-activity "claude:a"))))
       (should (plist-get (todo-write-activity-get "claude:a") :inferred))
       (should (eq (todo-write-state "claude:a") 'active))
-      (cl-decf (cdr last) todo-write-mcp-quiet)
-      (todo-write-mcp--check-programs)
+      (cl-decf (cdr last) todo-write-agents-quiet)
+      (todo-write-agents--check-programs)
       (todo-write-test-wait (lambda () (eq (todo-write-state "claude:a") 'paused))))))
 
 (ert-deftest todo-write-mcp-a-program-serves-64-sessions-and-ends-them-all ()
@@ -369,8 +367,8 @@ Its last element is a list of entries."
         (todo-write-test-wait (lambda () (equal activity (todo-write-activity "claude:a"))))
         (should (eq state (todo-write-state "claude:a"))))
       ;; It needs no guess.
-      (let ((todo-write-mcp-silence -1) (todo-write-mcp-quiet -1))
-        (todo-write-mcp--check-programs)
+      (let ((todo-write-agents-silence -1) (todo-write-agents-quiet -1))
+        (todo-write-agents--check-programs)
         (should (equal '(working) (todo-write-activity "claude:a")))))))
 
 (ert-deftest todo-write-mcp-a-new-session-without-a-plan-ends-the-plan-of-the-old-one ()

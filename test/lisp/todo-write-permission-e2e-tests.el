@@ -156,7 +156,7 @@ Return the decision that the hook prints."
     (todo-write-user-call
      24 80
      (lambda ()
-       (todo-write-user-eval '(require 'todo-write-answer) '(require 'todo-write-mcp)
+       (todo-write-user-eval '(require 'todo-write-answer) '(require 'todo-write-agents)
                              `(setq todo-write-socket ,socket) '(todo-write-agents-mode) t)
        (todo-write-test-wait (lambda () (todo-write-user-eval '(todo-write-socket-state))))
        (should (equal "{\"behavior\":\"allow\"}" (todo-write-permission-e2e--keys socket "y" nil)))

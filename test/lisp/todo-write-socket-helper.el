@@ -11,7 +11,7 @@
 ;;; Code:
 
 (require 'ert)
-(require 'todo-write-mcp)
+(require 'todo-write-agents)
 (require 'todo-write-socket)
 (require 'todo-write-test-helper)
 

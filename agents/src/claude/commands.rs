@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer};
 use crate::field::Excerpt;
 use todo_write::events::git::{GitKind, GitOperation};
 use todo_write::events::patch::{ChangedFile, FileChange};
+use todo_write::list::raw::Raw;
 use todo_write::wire::bounds::CALL;
 use todo_write::wire::event::Effect;
 
@@ -68,73 +69,34 @@ fn line_number<'de, D: Deserializer<'de>>(from: D) -> Result<usize, D::Error> {
     Ok(usize::try_from(number).unwrap_or_default())
 }
 
-/// `gitOperation` of a result.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct GitResult<'a> {
-    #[serde(borrow)]
-    commit: Option<GitFields<'a>>,
-    #[serde(borrow)]
-    push: Option<GitFields<'a>>,
-    #[serde(borrow)]
-    branch: Option<GitFields<'a>>,
-    #[serde(borrow)]
-    pr: Option<GitFields<'a>>,
-}
-
-/// The fields of all its parts.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct GitFields<'a> {
-    #[serde(borrow)]
-    sha: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    kind: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    branch: Option<Cow<'a, str>>,
-    #[serde(rename = "ref", borrow)]
-    reference: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    action: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    url: Option<Cow<'a, str>>,
-    number: Option<u64>,
-}
-
 type Word = Excerpt<40>;
 
-impl GitResult<'_> {
-    /// Adds the operations to the commits that are known by what the command printed, which has their titles.
-    pub(super) fn add_to(&self, known: &mut Vec<GitOperation>) {
-        let word = |text: &Option<Cow<'_, str>>| text.as_ref().map(|text| Word::of(text).0);
-        if let Some(fields) = &self.commit
-            && let Some(told) = fields.sha.as_ref().and_then(|sha| GitOperation::commit(sha))
-        {
-            let place = known.iter().position(|one| one.kind == GitKind::Commit && one.id == told.id);
-            let place = place.unwrap_or_else(|| {
-                known.push(told);
-                known.len() - 1
-            });
-            known[place].action = word(&fields.kind).filter(|kind| kind != "committed");
-        }
-        if let Some(branch) = self.push.as_ref().and_then(|fields| fields.branch.as_ref()) {
-            known.push(GitOperation::of_branch(GitKind::Push, branch));
-        }
-        if let Some(fields) = &self.branch
-            && let Some(branch) = &fields.reference
-        {
-            let is_rebase = fields.action.as_deref() == Some("rebased");
-            let kind = if is_rebase { GitKind::Rebase } else { GitKind::Merge };
-            known.push(GitOperation::of_branch(kind, branch));
-        }
-        if let Some(fields) = &self.pr {
-            let told = fields.url.as_ref().and_then(|url| GitOperation::pull_request(url));
-            let told = told.unwrap_or_else(|| GitOperation {
-                number: fields.number,
-                ..GitOperation::new(GitKind::PullRequest)
-            });
-            known.push(GitOperation { action: word(&fields.action), ..told });
-        }
+/// Adds the operations of `gitOperation` of a result to the commits that are known by what the command printed, which
+/// has their titles.
+pub(super) fn add_operations(operation: &Raw<'_>, known: &mut Vec<GitOperation>) {
+    let text = |part: &str, key: &str| operation.get(part)?.get(key)?.as_str();
+    let word = |part: &str, key: &str| text(part, key).map(|text| Word::of(text).0);
+    if let Some(told) = text("commit", "sha").and_then(GitOperation::commit) {
+        let place = known.iter().position(|one| one.kind == GitKind::Commit && one.id == told.id);
+        let place = place.unwrap_or_else(|| {
+            known.push(told);
+            known.len() - 1
+        });
+        known[place].action = word("commit", "kind").filter(|kind| kind != "committed");
+    }
+    if let Some(branch) = text("push", "branch") {
+        known.push(GitOperation::of_branch(GitKind::Push, branch));
+    }
+    if let Some(branch) = text("branch", "ref") {
+        let is_rebase = text("branch", "action") == Some("rebased");
+        let kind = if is_rebase { GitKind::Rebase } else { GitKind::Merge };
+        known.push(GitOperation::of_branch(kind, branch));
+    }
+    if let Some(fields @ Raw::Object(_)) = operation.get("pr") {
+        let number = fields.get("number").and_then(|number| number.to_json().as_u64());
+        let told = text("pr", "url").and_then(GitOperation::pull_request);
+        let told = told.unwrap_or_else(|| GitOperation { number, ..GitOperation::new(GitKind::PullRequest) });
+        known.push(GitOperation { action: word("pr", "action"), ..told });
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
-use super::line::{Message, ToolUseResult};
+use super::line::{Message, ToolUseResult, tokens};
 use super::{ClaudeReader, Origin};
 use crate::events::push_recent;
+use crate::field::count;
 use todo_write::events::session::Context;
 use todo_write::events::work::{Tokens, Usage};
 use todo_write::wire::event::EventKind;
@@ -16,7 +17,7 @@ pub(super) struct Responses(VecDeque<(String, Usage)>);
 impl Responses {
     /// Adds the figures in one line of a response; returns all of the response if they are news.
     fn add(&mut self, response: &str, message: &Message<'_>) -> Option<Usage> {
-        let tokens = Tokens::from(message.usage?);
+        let tokens = tokens(message.usage.as_ref()?);
         let place = self.0.iter().rposition(|(known, _)| known == response);
         let before = place.and_then(|place| self.0.remove(place)).map(|(_, usage)| usage);
         let mut usage = before.clone().unwrap_or(Usage { at_least: true, ..Usage::default() });
@@ -55,17 +56,18 @@ impl ClaudeReader {
         call: &str,
         fields: &ToolUseResult<'_>,
     ) {
-        let Some(stats) = fields.tool_stats else { return };
-        if stats.edit_file_count == 0 || self.sources.has_subagent(subagent) {
+        let Some(stats) = &fields.tool_stats else { return };
+        let edits = count(stats, "editFileCount");
+        if edits == 0 || self.sources.has_subagent(subagent) {
             return;
         }
         let kind = EventKind::OfSubagent {
             subagent: subagent.to_owned(),
             call: Some(call.to_owned()),
             kind: Box::new(EventKind::SubagentSums {
-                added: stats.lines_added,
-                removed: stats.lines_removed,
-                edits: stats.edit_file_count,
+                added: count(stats, "linesAdded"),
+                removed: count(stats, "linesRemoved"),
+                edits,
             }),
         };
         self.events.push(origin.event(origin.source.clone(), kind));

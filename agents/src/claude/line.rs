@@ -6,10 +6,11 @@ use std::borrow::Cow;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::commands::{CommandDiff, GitResult, PatchHunk};
-use crate::field::{Excerpt, readable_part};
+use super::commands::{CommandDiff, PatchHunk};
+use crate::field::{Excerpt, count, readable_part};
 use todo_write::events::session::{Goal, GoalState};
 use todo_write::events::work::Tokens;
 use todo_write::list::raw::Raw;
@@ -50,7 +51,8 @@ pub(crate) struct TranscriptLine<'a> {
     pub is_compact_summary: Option<bool>,
     /// `user`: whether the model does not read the message.
     pub is_visible_in_transcript_only: Option<bool>,
-    pub origin: Option<MessageOrigin>,
+    /// `user`: who sent the message; its `kind` is `human` for the user.
+    pub origin: Option<Raw<'a>>,
     /// `user`: `typed` or `queued` for a prompt of the user, `system` for others.
     pub prompt_source: Option<Excerpt<20>>,
     pub cwd: Option<Excerpt<4096>>,
@@ -60,7 +62,7 @@ pub(crate) struct TranscriptLine<'a> {
     pub custom_title: Option<Excerpt<200>>,
     /// The session's title, by a model.
     pub ai_title: Option<Excerpt<200>>,
-    /// `attachment`: what it is, which may be long; see [`GoalStatus`].
+    /// `attachment`: what it is, which may be long; see [`goal`].
     #[serde(borrow)]
     pub attachment: Option<&'a RawValue>,
     /// `cost-state`: what the session cost so far, in US dollars.
@@ -79,54 +81,28 @@ pub(crate) struct TranscriptLine<'a> {
     pub tool_use_result: Option<&'a RawValue>,
 }
 
-/// The attachment that tells of the user's goal.
-#[derive(Debug, Deserialize)]
-pub(crate) struct GoalStatus {
-    #[serde(rename = "type")]
-    kind: Excerpt<40>,
-    condition: Excerpt<4_000>,
-    met: bool,
-    /// Whether the agent gave it up.
-    #[serde(default)]
-    failed: bool,
-    /// Whether the user has just set it or, if it is met, taken it back.
-    #[serde(default)]
-    sentinel: bool,
-    reason: Option<Excerpt<4_000>>,
-    /// How often the agent wanted to end, once the goal has ended.
-    iterations: Option<u64>,
-}
-
-impl GoalStatus {
-    /// The status that an attachment tells, if it tells one.
-    pub(crate) fn read(attachment: &RawValue) -> Option<GoalStatus> {
-        let text = attachment.get();
-        if text.len() > SMALL_FILE || !text.contains("\"goal_status\"") {
-            return None;
-        }
-        let status: GoalStatus = serde_json::from_str(text).ok()?;
-        (status.kind.0 == "goal_status" && !status.condition.0.trim().is_empty()).then_some(status)
+/// The goal that an attachment tells, after `before`: its `condition`, and whether it is `met` or has `failed`. It is a
+/// `sentinel` if the user has just set it or, if it is met, taken it back. Only the last status of a goal has the number
+/// of tries, its `iterations`.
+pub(crate) fn goal(attachment: &RawValue, before: Option<&Goal>) -> Option<Goal> {
+    let text = attachment.get();
+    if text.len() > SMALL_FILE || !text.contains("\"goal_status\"") {
+        return None;
     }
-
-    /// The goal after `before`. Only its last status has the number of tries.
-    pub(crate) fn goal(&self, before: Option<&Goal>) -> Goal {
-        let state = match (self.met, self.failed, self.sentinel) {
-            (true, _, true) => GoalState::Cleared,
-            (true, _, false) => GoalState::Met,
-            (false, true, _) => GoalState::Failed,
-            (false, false, _) => GoalState::Active,
-        };
-        let goal = Goal::new(&self.condition.0, state, self.reason.as_ref().map(|text| text.0.as_str()), 0);
-        let so_far = before.filter(|before| before.text == goal.text).map_or(0, |before| before.tries);
-        let tries = if self.sentinel { 0 } else { self.iterations.unwrap_or(so_far.saturating_add(1)) };
-        Goal { tries, ..goal }
-    }
-}
-
-#[derive(Debug, Deserialize)]
-pub(crate) struct MessageOrigin {
-    /// `human` for the user.
-    pub kind: Option<Excerpt<40>>,
+    let status: Value = serde_json::from_str(text).ok()?;
+    let condition = status["condition"].as_str().filter(|text| !text.trim().is_empty())?;
+    let is_met = status["met"].as_bool().filter(|_| status["type"] == "goal_status")?;
+    let is_of_user = status["sentinel"] == true;
+    let state = match (is_met, status["failed"] == true) {
+        (true, _) if is_of_user => GoalState::Cleared,
+        (true, _) => GoalState::Met,
+        (false, true) => GoalState::Failed,
+        (false, false) => GoalState::Active,
+    };
+    let goal = Goal::new(condition, state, status["reason"].as_str(), 0);
+    let so_far = before.filter(|before| before.text == goal.text).map_or(0, |before| before.tries);
+    let tries = status["iterations"].as_u64().unwrap_or(so_far.saturating_add(1));
+    Some(Goal { tries: if is_of_user { 0 } else { tries }, ..goal })
 }
 
 #[derive(Debug, Deserialize)]
@@ -137,7 +113,8 @@ pub(crate) struct Message<'a> {
     pub stop_reason: Option<&'a str>,
     pub model: Option<Excerpt<100>>,
     /// The tokens of the answer so far.
-    pub usage: Option<MessageUsage>,
+    #[serde(borrow)]
+    pub usage: Option<Raw<'a>>,
     /// The blocks. Plain text counts as one.
     #[serde(borrow, default)]
     pub content: Blocks<'a>,
@@ -160,23 +137,13 @@ impl Message<'_> {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct MessageUsage {
-    pub input_tokens: Option<u64>,
-    pub output_tokens: Option<u64>,
-    pub cache_read_input_tokens: Option<u64>,
-    pub cache_creation_input_tokens: Option<u64>,
-}
-
-impl From<MessageUsage> for Tokens {
-    fn from(usage: MessageUsage) -> Tokens {
-        Tokens {
-            input: usage.input_tokens.unwrap_or(0),
-            output: usage.output_tokens.unwrap_or(0),
-            cache_read: usage.cache_read_input_tokens.unwrap_or(0),
-            cache_write: usage.cache_creation_input_tokens.unwrap_or(0),
-        }
+/// The tokens in the figures of an answer.
+pub(crate) fn tokens(usage: &Raw<'_>) -> Tokens {
+    Tokens {
+        input: count(usage, "input_tokens"),
+        output: count(usage, "output_tokens"),
+        cache_read: count(usage, "cache_read_input_tokens"),
+        cache_write: count(usage, "cache_creation_input_tokens"),
     }
 }
 
@@ -232,11 +199,11 @@ const LONGEST_ID: usize = 200;
 impl<'a> TranscriptLine<'a> {
     /// Whether the user may have sent the message of this line.
     pub(crate) fn is_of_user(&self) -> bool {
-        let sender = self.origin.as_ref().and_then(|origin| origin.kind.as_ref());
+        let sender = self.origin.as_ref().and_then(|origin| origin.get("kind")?.as_str());
         let is_marked =
             [self.is_meta, self.is_compact_summary, self.is_visible_in_transcript_only].contains(&Some(true));
         !is_marked
-            && sender.is_none_or(|kind| kind.0 == "human")
+            && sender.is_none_or(|kind| kind == "human")
             && self.prompt_source.as_ref().is_none_or(|source| source.0 != "system")
     }
 
@@ -275,7 +242,7 @@ pub(crate) struct ToolUseResult<'a> {
     #[serde(borrow)]
     pub bash_edit_diff: Option<CommandDiff<'a>>,
     #[serde(borrow)]
-    pub git_operation: Option<GitResult<'a>>,
+    pub git_operation: Option<Raw<'a>>,
     #[serde(borrow)]
     pub stdout: Option<&'a RawValue>,
     /// `Bash`: why an exit code is no failure.
@@ -285,7 +252,8 @@ pub(crate) struct ToolUseResult<'a> {
     #[serde(borrow)]
     pub agent_id: Option<Cow<'a, str>>,
     /// `Task`: what the subagent did.
-    pub tool_stats: Option<ToolStats>,
+    #[serde(borrow)]
+    pub tool_stats: Option<Raw<'a>>,
     /// False if the call changed nothing.
     #[serde(borrow)]
     pub success: Option<Raw<'a>>,
@@ -299,14 +267,6 @@ pub(crate) struct ToolUseResult<'a> {
     /// `TodoWrite`: the list.
     #[serde(borrow)]
     pub new_todos: Option<Raw<'a>>,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct ToolStats {
-    pub lines_added: u64,
-    pub lines_removed: u64,
-    pub edit_file_count: u64,
 }
 
 impl<'a> ToolUseResult<'a> {

@@ -4,6 +4,7 @@
 //! versions have the words for the model only.
 
 use super::Origin;
+use super::commands::add_operations;
 use super::line::ToolUseResult;
 use crate::field::Excerpt;
 use todo_write::events::git;
@@ -112,6 +113,6 @@ pub(super) fn add_effect(may_commit: bool, effect: &mut Effect, fields: &ToolUse
         effect.git = git::commits(stdout.as_ref().map_or(content, |stdout| &stdout.0));
     }
     if let Some(told) = &fields.git_operation {
-        told.add_to(&mut effect.git);
+        add_operations(told, &mut effect.git);
     }
 }

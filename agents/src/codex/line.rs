@@ -74,7 +74,8 @@ pub(crate) struct Payload<'a> {
     /// `turn_context`: the model.
     pub model: Option<Excerpt<100>>,
     pub success: Option<bool>,
-    /// `patch_apply_end`: what changed, by file.
+    /// `patch_apply_end`: what changed, by file. `type` is `add` or `delete`, with the `content`, or `update` with
+    /// the `unified_diff`, and `move_path` if the file moved.
     #[serde(borrow)]
     pub changes: Option<&'a RawValue>,
     /// `token_count`: the tokens so far.
@@ -82,7 +83,8 @@ pub(crate) struct Payload<'a> {
     /// `task_started`: how many tokens the context can hold.
     pub model_context_window: Option<u64>,
     /// `thread_goal_updated`: the user's goal.
-    pub goal: Option<ThreadGoal>,
+    #[serde(borrow)]
+    pub goal: Option<Raw<'a>>,
     /// `token_usage_record`: the tokens of a response.
     pub usage: Option<TokenCounts>,
     /// `token_usage_record`: the tokens so far.
@@ -99,20 +101,11 @@ pub(crate) struct TokenInfo {
     pub model_context_window: Option<u64>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct ThreadGoal {
-    pub objective: Excerpt<4_000>,
-    /// `active`, `paused`, `complete`, `blocked` or a limit.
-    pub status: Excerpt<40>,
-}
-
-impl ThreadGoal {
-    /// The goal; `None` without a text.
-    pub(crate) fn goal(&self) -> Option<Goal> {
-        let (state, reason) = goal_state(&self.status.0)?;
-        (!self.objective.0.is_empty()).then(|| Goal::new(&self.objective.0, state, reason, 0))
-    }
+/// The goal that a line tells, by its `objective` and `status`: `active`, `paused`, `complete`, `blocked` or a limit.
+pub(crate) fn goal(told: &Raw<'_>) -> Option<Goal> {
+    let (state, reason) = goal_state(told.get("status")?.as_str()?)?;
+    let text = told.get("objective")?.as_str().filter(|text| !text.is_empty())?;
+    Some(Goal::new(text, state, reason, 0))
 }
 
 /// The state of a goal with this status, and why it is in it.
@@ -162,24 +155,6 @@ impl From<TokenCounts> for Tokens {
             cache_write: counts.cache_write_input_tokens,
         }
     }
-}
-
-/// The change of a file. A move is an update with another path.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct PatchedFile<'a> {
-    /// `add`, `update` or `delete`.
-    #[serde(rename = "type", borrow)]
-    pub kind: Cow<'a, str>,
-    /// `add`, `delete`: the text.
-    #[serde(borrow)]
-    pub content: Option<Cow<'a, str>>,
-    /// `update`: the hunks.
-    #[serde(borrow)]
-    pub unified_diff: Option<Cow<'a, str>>,
-    /// `update`: the new path.
-    #[serde(borrow)]
-    pub move_path: Option<Cow<'a, str>>,
 }
 
 #[derive(Debug, Default, Deserialize)]

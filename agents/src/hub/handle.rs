@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::around::{Around, Common};
-use super::choices::choose;
 use super::codex;
 use super::door::{self, Door};
 use super::home::Home;
@@ -15,6 +14,7 @@ use super::machine::{Link, lost};
 use super::project::mount_of;
 use super::pulse::Pulse;
 use super::root::{self, Order};
+use super::search::choose;
 use super::watch::Changes;
 use crate::threads::{self, lock};
 use todo_write::wire::bounds::WAIT;

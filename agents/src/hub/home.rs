@@ -5,6 +5,7 @@ use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::claude::files::subagent_of;
 use todo_write::file::modified;
 use todo_write::wire::event::Agent;
 
@@ -31,11 +32,6 @@ pub fn folder(variable: &str, usual: &str) -> PathBuf {
 pub(super) fn escape(folder: &str) -> String {
     let folder = if folder.len() > 1 { folder.trim_end_matches('/') } else { folder };
     folder.chars().map(|char| if char.is_ascii_alphanumeric() { char } else { '-' }).collect()
-}
-
-/// Whether a transcript of Claude Code is that of a subagent, as its name tells.
-pub(super) fn is_of_subagent(file: &Path) -> bool {
-    file.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"agent-"))
 }
 
 /// The folders in `folder`, without hidden ones, sorted by name.
@@ -87,7 +83,8 @@ impl Home {
 pub fn transcripts(folders: &[PathBuf]) -> Vec<(SystemTime, PathBuf)> {
     let mut files = Vec::new();
     for path in folders.iter().flat_map(fs::read_dir).flatten().flatten().map(|entry| entry.path()) {
-        let is_named = path.to_str().is_some_and(|name| name.ends_with(".jsonl")) && !is_of_subagent(&path);
+        let is_named =
+            path.to_str().is_some_and(|name| name.ends_with(".jsonl")) && subagent_of(&path).is_none();
         let data = Some(&path).filter(|_| is_named).and_then(|path| fs::metadata(path).ok());
         let modified =
             data.filter(Metadata::is_file).map(|data| data.modified().unwrap_or(SystemTime::UNIX_EPOCH));

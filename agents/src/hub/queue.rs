@@ -47,15 +47,15 @@ impl Lanes {
 pub(super) struct Queue {
     lanes: Mutex<Lanes>,
     /// Something was added, or taken.
-    news: Condvar,
-    room: Condvar,
+    changed: Condvar,
 }
 
 impl Queue {
     /// Waits for room for such a message; returns false if the hub is closed.
     pub(super) fn wait_for_room(&self, message: &Message) -> bool {
         let is_full = |lanes: &mut Lanes| !lanes.is_closed && lanes.of(message).bytes >= CALL;
-        let lanes = self.room.wait_while(lock(&self.lanes), is_full).unwrap_or_else(PoisonError::into_inner);
+        let lanes =
+            self.changed.wait_while(lock(&self.lanes), is_full).unwrap_or_else(PoisonError::into_inner);
         !lanes.is_closed
     }
 
@@ -66,7 +66,7 @@ impl Queue {
         let lane = lanes.of(&message);
         lane.bytes += bytes;
         lane.entries.push_back((message, bytes));
-        self.news.notify_one();
+        self.changed.notify_all();
     }
 
     /// The next message, for which this waits so long at most; `None` at once if the hub is closed.
@@ -74,13 +74,13 @@ impl Queue {
         let is_empty = |lanes: &mut Lanes| {
             !lanes.is_closed && lanes.calls.entries.is_empty() && lanes.read.entries.is_empty()
         };
-        let waited = self.news.wait_timeout_while(lock(&self.lanes), time, is_empty);
+        let waited = self.changed.wait_timeout_while(lock(&self.lanes), time, is_empty);
         let mut lanes = waited.unwrap_or_else(PoisonError::into_inner).0;
         if lanes.is_closed {
             return None;
         }
         let message = lanes.calls.pop().or_else(|| lanes.read.pop());
-        self.room.notify_all();
+        self.changed.notify_all();
         message
     }
 
@@ -96,8 +96,7 @@ impl Queue {
     /// Ends all waits.
     pub(super) fn close(&self) {
         lock(&self.lanes).is_closed = true;
-        self.news.notify_all();
-        self.room.notify_all();
+        self.changed.notify_all();
     }
 }
 

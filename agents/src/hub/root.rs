@@ -143,13 +143,9 @@ impl Root {
             self.around.common.queue.push(no_processes(self.around.root.clone(), None));
             self.say_ready();
         }
-        match home.clone().filter(|home| home.is_searched) {
-            Some(home) => match &mut self.search {
-                Some(search) => search.restart(home),
-                None => self.search = Some(Search::new(home)),
-            },
-            None => self.search = None,
-        }
+        let is_searched = home.as_ref().is_some_and(|home| home.is_searched);
+        self.search = is_searched.then(|| self.search.take().unwrap_or_default());
+        self.search.iter_mut().for_each(|search| search.is_due = true);
         self.around.home = home;
         self.keep_watches();
     }
@@ -178,7 +174,9 @@ impl Root {
         self.keep_watches();
         self.sessions.values_mut().for_each(|session| session.is_due = true);
         self.mark_processes();
-        self.search.iter_mut().for_each(|search| search.is_due |= self.looked >= search.next);
+        self.search
+            .iter_mut()
+            .for_each(|search| search.is_due |= search.next.is_none_or(|next| self.looked >= next));
     }
 
     /// Notes what is to be looked at: what changed, or all of it.
@@ -219,8 +217,9 @@ impl Root {
         if let Some(id) = next.map(|(id, _)| *id) {
             return self.read_session(id);
         }
-        if let Some(search) = self.search.as_mut().filter(|search| search.is_due) {
-            search.run(&mut self.around);
+        let search = self.search.as_mut().filter(|search| search.is_due);
+        if let (Some(search), Some(home)) = (search, self.around.home.clone()) {
+            search.run(&home, &mut self.around);
         }
     }
 

@@ -1,16 +1,23 @@
-//! Finds the sessions in the folders of agents.
+//! Finds the sessions in the folders of agents: again and again those that live, and when the user asks, those to
+//! choose from.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::around::Around;
-use super::home::{Home, is_of_subagent, transcripts};
+use super::around::{Around, Common};
+use super::home::{Home, transcripts};
+use crate::claude::files::subagent_of;
 use crate::describe::describe;
-use todo_write::wire::bounds::ENTRIES;
-use todo_write::wire::program::{Description, Message};
+use crate::threads;
+use todo_write::events::millis_of;
+use todo_write::wire::bounds::{ENTRIES, WAIT};
+use todo_write::wire::program::{Choice, Description, Message};
 
 /// The age of a file up to which its first line may be yet to come.
 const FRESH: Duration = Duration::from_secs(60);
@@ -18,9 +25,8 @@ const FRESH: Duration = Duration::from_secs(60);
 const LIVE: Duration = Duration::from_secs(600);
 
 /// Searches a home again and again.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Search {
-    home: Home,
     /// Whether files are of main agents, which never changes once their first lines tell.
     heads: HashMap<PathBuf, bool>,
     pub(super) watched: Vec<PathBuf>,
@@ -28,36 +34,20 @@ pub(super) struct Search {
     offered: HashSet<PathBuf>,
     /// Whether the home is to be searched, and when it is next if nothing changes before.
     pub(super) is_due: bool,
-    pub(super) next: Instant,
+    pub(super) next: Option<Instant>,
 }
 
 impl Search {
-    pub(super) fn new(home: Home) -> Search {
-        Search {
-            home,
-            heads: HashMap::new(),
-            watched: Vec::new(),
-            offered: HashSet::new(),
-            is_due: true,
-            next: Instant::now(),
-        }
-    }
-
-    /// Searches once more.
-    pub(super) fn restart(&mut self, home: Home) {
-        (self.home, self.is_due) = (home, true);
-    }
-
     /// Searches once more if `file`, which was written, may be that of a new main agent.
     pub(super) fn notice(&mut self, file: &Path) {
         let is_known = self.offered.contains(file) || self.heads.get(file) == Some(&false);
-        self.is_due |= !is_known && !is_of_subagent(file);
+        self.is_due |= !is_known && subagent_of(file).is_none();
     }
 
-    /// Searches, and says what was found.
-    pub(super) fn run(&mut self, around: &mut Around) {
+    /// Searches a home, and says what was found.
+    pub(super) fn run(&mut self, home: &Home, around: &mut Around) {
         self.is_due = false;
-        let (files, mut is_unsure) = self.list(around);
+        let (files, mut is_unsure) = self.list(home, around);
         let mut found = Vec::new();
         for (modified, path) in files.into_iter().rev() {
             match self.is_main(&path) {
@@ -67,25 +57,17 @@ impl Search {
                 None => is_unsure |= modified.elapsed().is_ok_and(|age| age < FRESH),
             }
         }
-        self.next = Instant::now() + around.settings.interval * if is_unsure { 1 } else { 10 };
+        self.next = Some(Instant::now() + around.settings.interval * if is_unsure { 1 } else { 10 });
         self.offered = found.iter().cloned().collect();
-        around.send(Message::Found { home: self.home.folder.clone(), sessions: found });
+        around.send(Message::Found { home: home.folder.clone(), sessions: found });
     }
 
     /// Lists the files of the home, the newest last, and whether there may be more soon without a notice.
-    fn list(&mut self, around: &mut Around) -> (Vec<(SystemTime, PathBuf)>, bool) {
+    fn list(&mut self, home: &Home, around: &mut Around) -> (Vec<(SystemTime, PathBuf)>, bool) {
         // Watched before they are listed, so that later changes are noticed; also in a folder that was made meanwhile.
-        let (mut folders, mut watched) = self.home.folders();
-        let mut is_settled = false;
-        for _ in 0..3 {
-            watched.iter().for_each(|folder| around.watches.add(folder));
-            let before = std::mem::take(&mut folders);
-            (folders, watched) = self.home.folders();
-            is_settled = before == folders;
-            if is_settled {
-                break;
-            }
-        }
+        let (before, watched) = home.folders();
+        watched.iter().for_each(|folder| around.watches.add(folder));
+        let (folders, mut watched) = home.folders();
         let live: HashSet<PathBuf> =
             around.live().iter().filter_map(|process| around.transcript(process)).collect();
         let parents = live.iter().filter_map(|path| path.parent());
@@ -111,7 +93,7 @@ impl Search {
         files.extend(rest);
         files.sort_unstable();
         // A home that the agent has yet to make cannot be watched.
-        (files, !is_settled || !self.home.folder.is_dir())
+        (files, before != folders || !home.folder.is_dir())
     }
 
     /// Whether a file is of a main agent, as its first lines tell.
@@ -138,16 +120,67 @@ fn modified_or_hidden(path: &Path) -> Option<SystemTime> {
     }
 }
 
+/// Maximum number of sessions of a home that are offered.
+const MOST_SESSIONS: usize = 300;
+
+/// Answers with the newest sessions in some homes, and whether they are of the project with these names. A home that
+/// says nothing for long is left out.
+pub(super) fn choose(common: &Arc<Common>, round: u64, homes: Vec<Home>, project: Vec<PathBuf>) {
+    let own = Arc::clone(common);
+    let work = move || {
+        let mut project = project;
+        // Emacs does not know the roots of projects on another machine.
+        let roots: Vec<PathBuf> = project.iter().filter_map(|one| own.projects.of(one)).collect();
+        project.extend(roots);
+        let (sender, receiver) = channel();
+        let project = Arc::new(project);
+        for home in homes {
+            let (common, project, sender) = (Arc::clone(&own), Arc::clone(&project), sender.clone());
+            let describe = move || describe_all(&common, &home, &project, &sender);
+            let _ = threads::start("choices", describe);
+        }
+        drop(sender);
+        let mut choices = Vec::new();
+        while let Ok(choice) = receiver.recv_timeout(WAIT) {
+            choices.push(choice);
+        }
+        choices.sort_by_key(|one: &Choice| Reverse(one.modified));
+        own.queue.push(Message::Choices(round, choices));
+    };
+    if threads::start("choose", work).is_err() {
+        common.queue.push(Message::Choices(round, Vec::new()));
+    }
+}
+
+fn describe_all(common: &Common, home: &Home, project: &[PathBuf], to: &Sender<Choice>) {
+    for (modified, path) in transcripts(&home.folders().0).into_iter().take(MOST_SESSIONS) {
+        if let Some(description) = describe(&path).filter(|one| !one.is_subagent) {
+            let is_of_project = is_of_project(common, project, description.folder.as_deref());
+            let modified = millis_of(modified).unwrap_or_default();
+            if to.send(Choice { modified, path, is_of_project, description }).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Whether a session whose agent runs in `folder` is one of the project with these names. The name of the
+/// transcript's own folder does not tell: it is the same for `/a_b` and `/a-b`, and begins with that of `/a`.
+fn is_of_project(common: &Common, project: &[PathBuf], folder: Option<&str>) -> bool {
+    let Some(folder) = folder.map(Path::new).filter(|folder| folder.is_absolute()) else { return false };
+    project.iter().filter(|project| folder.starts_with(project)).any(|project| {
+        // A worktree or another repository below the root is a project of its own.
+        common.projects.of(folder).is_none_or(|found| project.starts_with(found))
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use todo_write::wire::event::Agent;
-
     use super::*;
 
     #[test]
     fn what_is_written_to_a_known_session_or_a_subagent_is_no_reason_to_search() {
-        let home = Home { agent: Agent::Codex, folder: "/h".into(), is_searched: true };
-        let mut search = Search { is_due: false, ..Search::new(home) };
+        let mut search = Search::default();
         search.offered.insert("/h/main.jsonl".into());
         search.heads.insert("/h/sub.jsonl".into(), false);
         for (file, is_due) in

@@ -12,6 +12,7 @@ use crate::lines::{Line, Lines};
 use crate::threads;
 use todo_write::wire::bounds::LINE;
 use todo_write::wire::program::{self, Command, Message, Report};
+use todo_write::wire::socket::line;
 
 /// Serves a hub that reads commands from `input` and writes reports to `output` until either ends. `bell` rings
 /// for the Emacs that reads them; another program reads by itself.
@@ -31,7 +32,7 @@ pub fn serve(
     let mut output = Output { to: output, bell: bell.clone() };
     if bell.is_none() {
         // The line feed ends what a login shell printed without one.
-        output.line(format!("\n{}", program::greeting()).as_bytes(), false)?;
+        output.write(format!("\n{}\n", program::greeting()).as_bytes(), false)?;
     }
     let mut lines = Lines::new(input, LINE);
     let Ok(Some(Command::Hello { id, name })) = next_command(&mut lines) else {
@@ -100,24 +101,19 @@ struct Output<W> {
 }
 
 impl<W: Write> Output<W> {
-    fn line(&mut self, line: &[u8], is_urgent: bool) -> Result<(), String> {
+    fn write(&mut self, line: &[u8], is_urgent: bool) -> Result<(), String> {
         if let Some(bell) = &self.bell {
-            bell.announce(line.len() + 1, is_urgent);
+            bell.announce(line.len(), is_urgent);
         }
-        let mut write = || {
-            self.to.write_all(line)?;
-            self.to.write_all(b"\n")?;
-            self.to.flush()
-        };
-        write().map_err(|error: std::io::Error| error.to_string())
+        self.to.write_all(line).and_then(|()| self.to.flush()).map_err(|error| error.to_string())
     }
 
     /// Writes a report. All of them are short, since pieces are cut where they are read and tables are bounded; a
     /// name that is not text cannot be sent.
     fn report(&mut self, report: &Report) -> Result<(), String> {
         let is_urgent = !matches!(report, Report::Hub(Message::Events(..)) | Report::Pulse);
-        match serde_json::to_vec(report) {
-            Ok(line) if line.len() <= LINE => self.line(&line, is_urgent),
+        match line(report) {
+            Ok(line) if line.len() <= LINE + 1 => self.write(&line, is_urgent),
             _ => Ok(()),
         }
     }

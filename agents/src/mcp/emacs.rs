@@ -300,9 +300,7 @@ fn check(socket: &Path) -> Result<(), Failure> {
 
 /// 128 random bits.
 fn random() -> Option<String> {
-    let mut bits = [0; 16];
-    getrandom::fill(&mut bits).ok()?;
-    Some(format!("{:032x}", u128::from_ne_bytes(bits)))
+    Some(format!("{:016x}{:016x}", getrandom::u64().ok()?, getrandom::u64().ok()?))
 }
 
 #[cfg(test)]

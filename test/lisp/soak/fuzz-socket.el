@@ -69,7 +69,7 @@
 (defun fuzz-socket-load ()
   "Open the socket in this Emacs, as a user's does, and show a plan."
   (let ((folder (file-name-as-directory (pop command-line-args-left))))
-    (require 'todo-write-mcp)
+    (require 'todo-write-agents)
     (require 'todo-write-mode-line)
     (setq todo-write-directory (concat folder "journals")
           todo-write-socket (concat folder "socket"))
