@@ -33,7 +33,7 @@
 
 (require 'map)
 (require 'efrit-do-session)
-(require 'todo-write-story-sums)
+(require 'todo-write-detail)
 
 (define-error 'efrit-do-script-error "The script cannot be played"
   'todo-write-error)
@@ -288,7 +288,7 @@ SCRIPT cannot do what it does not know, and says so."
 (defun efrit-do-replay--follow (session comment)
   "Return the events of a turn in which the agent of SESSION follows COMMENT."
   (pcase-let* (((map :path :line :quote :text) comment)
-               (place (todo-write-story-sums-place path line (efrit-do-session-directory session)))
+               (place (todo-write-detail-place path line (efrit-do-session-directory session)))
                (item (list :content (concat "Follow your comment on " place)
                            :activeForm (concat "Following your comment on " place))))
     (with-temp-buffer

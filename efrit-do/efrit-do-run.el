@@ -12,9 +12,7 @@
 
 (require 'efrit-do-session)
 (require 'todo-write-mode-line)
-(require 'todo-write-turns)
 (require 'todo-write-view)
-(require 'todo-write-view-move)
 
 (defcustom efrit-do-backend 'auto
   "The backend that runs the agent.
@@ -148,12 +146,12 @@ Say how to continue SESSION if it is not done."
               ((equal thread (buffer-local-value 'todo-write-view-thread buffer))))
     (with-current-buffer buffer
       (todo-write-redraw)
-      (todo-write-buffer-keep #'todo-write-view-position-at #'todo-write-view-position-of
+      (todo-write-buffer-keep #'todo-write-view-draw-place #'todo-write-view-draw-of-place
                             (lambda ()
-                              (let ((turn (car (todo-write-turns-headings thread 0)))
+                              (let ((turn (car (todo-write-story-headings thread 0)))
                                     (said (car (efrit-do-session-said session))))
-                                (if said (todo-write-view-move-goto-entry (cons 'turn turn) said)
-                                  (todo-write-view-move-goto-turn turn))))))
+                                (if said (todo-write-view-goto-entry (cons 'turn turn) said)
+                                  (todo-write-view-goto-turn turn))))))
     (when (efrit-do-session-resumable-p session)
       (message (substitute-command-keys
                 "\\<efrit-do-plan-mode-map>Stopped: %s.  \

@@ -20,9 +20,7 @@
 (require 'todo-write-answer-keys)
 (require 'todo-write-answer-text)
 (require 'todo-write-attention)
-(require 'todo-write-choose)
 (require 'todo-write-compose)
-(require 'todo-write-menu)
 (require 'todo-write-buffer)
 (require 'todo-write-request)
 (require 'todo-write-row)
@@ -435,7 +433,7 @@ CHOICE is one of `todo-write-answer--choices'."
 KEY is a string, or the number of an answer; interactively, it is the key
 that called this command, or that of an entry of the menu."
   (interactive (list (todo-write-answer--key last-command-event)) todo-write-answer-mode)
-  (todo-write-menu-require 'todo-write-answer-mode)
+  (todo-write-buffer-require 'todo-write-answer-mode)
   (let ((button (and (equal key "RET")
                      (not (plist-get (todo-write-answer--question) :multiple))
                      (button-at (point)))))
@@ -604,7 +602,7 @@ THREAD is the key of the agent's thread; by default, that of the row at
 point in the overview, else that of this buffer's plan, else the agent
 that has waited longest.  After an answer, the next request is shown."
   (interactive)
-  (let* ((thread (or thread (todo-write-choose-at-point)))
+  (let* ((thread (or thread (todo-write-buffer-thread-here)))
          (requests (todo-write-requests))
          (own (seq-find (lambda (request)
                           (let ((key (plist-get request :thread)))

@@ -12,14 +12,10 @@
 
 ;;; Code:
 
-(require 'todo-write)
 (require 'todo-write-agent)
-(require 'todo-write-commands)
-(require 'todo-write-machines)
-(require 'todo-write-text)
 
 ;; Few agents wait for an answer that is given elsewhere, and most have no terminal.
-(autoload 'todo-write-story-text "todo-write-story")
+(autoload 'todo-write-story-running "todo-write-story")
 (autoload 'todo-write-terminal-in-tmux-p "todo-write-terminal")
 (autoload 'todo-write-terminal-name "todo-write-terminal")
 (autoload 'todo-write-terminal-select-pane "todo-write-terminal")
@@ -79,21 +75,8 @@ likely about follows: the last one without a result."
     (let ((call (and (eq 'waiting (plist-get agent :activity))
                      (member reason '("permission prompt" "dialog open"))
                      (= 0 (plist-get agent :requests))
-                     (todo-write-attention--pending-call agent))))
+                     (todo-write-story-running (plist-get agent :thread)))))
       (todo-write-text-line (if call (concat reason ": " call) reason)))))
-
-(defun todo-write-attention--pending-call (agent)
-  "Return the newest call of AGENT that has no result yet, as a line, or nil."
-  (cl-loop with ended = nil
-           for observation across (reverse (todo-write-observations
-                                            (plist-get agent :thread)
-                                            :types '("TOOL_CALL" "TOOL_EXECUTION") :limit 20))
-           for id = (plist-get (plist-get observation :metadata) :callId)
-           for content = (plist-get observation :content)
-           if (equal "TOOL_EXECUTION" (plist-get observation :type)) do (push id ended)
-           else if (and id (consp content) (not (member id ended)))
-           return (todo-write-text-command
-                   (todo-write-story-text content (plist-get agent :project)) 200)))
 
 (defun todo-write-attention-line (agent)
   "Return the name of AGENT and what it needs, in one line."

@@ -14,6 +14,7 @@
 
 ;;; Code:
 
+(require 'easymenu)
 (require 'tabulated-list)
 (require 'todo-write)
 
@@ -80,6 +81,17 @@ By default, WINDOW is the selected one.  Any buffer may be current."
           (todo-write-later (current-buffer))
         (funcall todo-write-events-draw)))))
 
+(declare-function evil-initial-state "ext:evil-core" (mode &optional default &rest _))
+(declare-function evil-set-initial-state "ext:evil-core" (mode state))
+
+(defun todo-write-menu-begin-mode ()
+  "Let Evil leave the keys of this major mode alone.
+In most of its states, Evil's keys hide those of the mode.  A state that
+the user has set for the mode stays."
+  (when (and (fboundp 'evil-set-initial-state)
+             (not (evil-initial-state major-mode)))
+    (evil-set-initial-state major-mode 'emacs)))
+
 (defvar-local todo-write-buffer--does nil
   "What the commands on rows call in this buffer, a plist of functions.")
 
@@ -88,6 +100,7 @@ By default, WINDOW is the selected one.  Any buffer may be current."
 DOES is a plist of functions: `:revert' is for `revert-buffer', by default
 DRAW; RET calls `:visit', TAB `:toggle' with its prefix argument, and n and
 p call `:step' with a number of rows."
+  (todo-write-menu-begin-mode)
   (setq bidi-paragraph-direction 'left-to-right ; Or Hebrew tasks reverse their rows.
         show-trailing-whitespace nil
         truncate-lines t)
@@ -114,6 +127,53 @@ ACTION is passed to `pop-to-buffer'."
     (funcall mode))
   (setq todo-write-view-thread thread)
   (current-buffer))
+
+;;; The plan that a command is about
+
+;; Commands work in a plan, in the overview, and in any other buffer: there they are about
+;; the plan of the current project.
+
+(defun todo-write-buffer-thread-here ()
+  "Return the key of the thread at point in the overview or of this buffer, or nil."
+  (or todo-write-view-thread
+      (and (derived-mode-p 'todo-write-list-mode) (tabulated-list-get-id))))
+
+(defun todo-write-buffer-thread ()
+  "Return the key of the thread that a command is about.
+That is the one at point in the overview or of this buffer, by default
+the one that `todo-write-show' shows.  Signal a `user-error' if there is
+no thread."
+  (or (todo-write-buffer-thread-here) (todo-write-buffer-default-thread)
+      (todo-write-buffer-signal-no-plan)))
+
+(defun todo-write-buffer-signal-no-plan ()
+  "Signal a `user-error' that says where plans come from."
+  (user-error "There is no plan yet; an agent begins one with todo_write"))
+
+(defun todo-write-buffer-default-thread ()
+  "Return the newest thread of the current project, else the one written last.
+The value is a key, or nil.  For a subagent's thread, return that of the
+agent that it works for."
+  (let* ((project (todo-write--project))
+         (current (todo-write-current-thread project))
+         (key (or (and current
+                       (equal project (plist-get (todo-write-about current) :project))
+                       current)
+                  (todo-write-plan-newest-of-project)
+                  current
+                  (car (todo-write-threads)))))
+    (or (caar (last (and key (todo-write-buffer-ancestors key)))) key)))
+
+(defconst todo-write-buffer-deepest 3
+  "Maximum depth of subagents of subagents.")
+
+(defun todo-write-buffer-ancestors (thread)
+  "Return the parents of THREAD, a list of (KEY . ITEM-ID), the nearest first."
+  (cl-loop repeat todo-write-buffer-deepest
+           for parent = (todo-write-parent thread)
+           while parent
+           collect parent
+           do (setq thread (car parent))))
 
 ;;; Buttons
 
@@ -214,6 +274,17 @@ called with a second argument, t, for the start of a window."
         (when-let* ((position (position (pop places))))
           (set-window-start window position t))))))
 
+(defun todo-write-buffer-find (property value &optional start end)
+  "Return the first position from START to END whose PROPERTY is VALUE, or nil.
+By default, the whole buffer is searched, also if it is narrowed."
+  (save-restriction
+    (widen)
+    (let ((position (or start (point-min)))
+          (end (or end (point-max))))
+      (while (and (< position end) (not (equal value (get-text-property position property))))
+        (setq position (next-single-property-change position property nil end)))
+      (and (< position end) position))))
+
 (defun todo-write-buffer--of-line (line)
   "Return the position of the beginning of LINE, a number."
   (save-excursion
@@ -233,8 +304,8 @@ The windows that show it stay at their lines, too."
 
 ;;; Tables
 
-(defvar-local todo-write-buffer--printed nil
-  "What this table shows, a list (COLUMNS ENTRIES . MORE).")
+(defvar-local todo-write-buffer--more nil
+  "The text below the rows of this table.")
 
 (defvar-local todo-write-buffer--drawings 0
   "How many drawings of this table have begun.")
@@ -276,20 +347,19 @@ NOTE and MORE are as in `todo-write-buffer-set-up-table'."
                   vconcat `[(,name ,(or width (apply #'max (length name) cells)) . ,rest)])))
     (setq mode-line-process note)
     (force-mode-line-update)
-    (pcase-let ((`(,old-columns ,old-entries ,old-more) todo-write-buffer--printed)
-                (inhibit-read-only t))
-      (unless (and todo-write-buffer--printed
-                   (todo-write-buffer-same-p (list old-columns old-entries old-more)
-                                             (list columns entries more)))
-        (setq todo-write-buffer--printed (list columns entries more)
+    (let ((old tabulated-list-entries)
+          (same (todo-write-buffer-same-p (list tabulated-list-format todo-write-buffer--more)
+                                          (list columns more)))
+          (inhibit-read-only t))
+      (unless (and same (todo-write-buffer-same-p old entries))
+        (setq todo-write-buffer--more more
               tabulated-list-format columns
               tabulated-list-entries entries)
         (todo-write-buffer-keep
          #'todo-write-buffer--row #'todo-write-buffer--of-row
-         (if (and old-entries tabulated-list-use-header-line
-                  (todo-write-buffer-same-p (list old-columns old-more) (list columns more))
-                  (equal (mapcar #'car old-entries) (mapcar #'car entries)))
-             (lambda () (todo-write-buffer--replace-rows old-entries entries))
+         (if (and same old tabulated-list-use-header-line
+                  (equal (mapcar #'car old) (mapcar #'car entries)))
+             (lambda () (todo-write-buffer--replace-rows old entries))
            (lambda ()
              (tabulated-list-init-header)
              (tabulated-list-print)
@@ -324,17 +394,164 @@ the line counts.  START is non-nil for the start of a window."
     ('t (point-max))
     (`(,id ,column ,line)
      (save-excursion
-       (goto-char (or (and id (todo-write-buffer-find-row id)) (todo-write-buffer--of-line line)))
+       (goto-char (or (and id (todo-write-buffer-find 'tabulated-list-id id))
+                      (todo-write-buffer--of-line line)))
        (move-to-column column)
        (point)))))
 
-(defun todo-write-buffer-find-row (id)
-  "Return the position of the row of ID in a table, or nil."
+;;; Completion
+
+(defun todo-write-buffer-completion-table (candidates category cells &rest metadata)
+  "Return a completion table of CANDIDATES, an alist in the best order.
+CATEGORY and METADATA, an alist, describe them.  CELLS takes one and
+returns what stands beside it, strings, which are aligned in columns."
+  (lambda (string predicate action)
+    (if (eq action 'metadata)
+        `(metadata (category . ,category)
+                   (display-sort-function . identity)
+                   (cycle-sort-function . identity)
+                   (affixation-function
+                    . ,(lambda (titles)
+                         (todo-write-buffer--affix
+                          (mapcar (lambda (title)
+                                    (cons title (funcall cells (assoc title candidates))))
+                                  titles))))
+                   . ,metadata)
+      (complete-with-action action candidates string predicate))))
+
+(defun todo-write-buffer--affix (rows)
+  "Return ROWS, lists of a title and cells, as for `affixation-function'.
+The cells are two blanks apart; empty columns are left out, and a narrow
+frame cuts them."
+  (let ((widths (apply #'cl-mapcar
+                       (lambda (&rest cells) (apply #'max (mapcar #'todo-write-text-width cells)))
+                       (or rows '(nil)))))
+    (mapcar
+     (lambda (row)
+       (let ((columns (cl-loop for cell in row
+                               for width in widths
+                               when (> width 0)
+                               collect (concat cell (make-string
+                                                     (- width (todo-write-text-width cell)) ?\s)))))
+         (list (car row) ""
+               (propertize
+                (todo-write-text-truncate
+                 (substring (string-trim-right (string-join columns "  ") " +")
+                            (length (car row)))
+                 (max 10 (- (frame-width) (car widths) 2)))
+                'face 'completions-annotations))))
+     rows)))
+
+;;; Keys and menus
+
+;; Each mode has one table of its commands.  Its keys, its menu, the transient that `?'
+;; shows and the context menu are made from that.
+
+(defconst todo-write-menu-common
+  '(("Plans"
+     ("s" "Another…" todo-write-switch)
+     ("L" "All agents" todo-write-list menu)
+     ("N" "Next waiting agent" todo-write-next-waiting))
+    ("Look back"
+     ("H" "History" todo-write-history menu)
+     ("T" "Timeline" todo-write-timeline menu)
+     ("F" "Find…" todo-write-search menu))
+    ("More"
+     ("w" "Copy" todo-write-copy)
+     ("l" "Log" todo-write-log menu)))
+  "The groups of commands that all buffers of a plan have.
+They are about the plan at point or of the buffer.")
+
+(defun todo-write-buffer-require (mode)
+  "Signal a `user-error' unless the current buffer is in MODE, one of ours.
+By its name, a command can be called in any buffer, which it would draw over."
+  (unless (derived-mode-p mode)
+    (user-error "This works only in a buffer of `%s'" mode)))
+
+(defun todo-write-menu-define (mode map title groups)
+  "Bind the keys of GROUPS in MAP, the keymap of MODE, and make its menus.
+GROUPS is a list of (NAME ENTRY...), where an ENTRY is a list of a key,
+as for `kbd', a label and a command; with a fourth element, the key works
+only after `?'.  The commands of the first group are about the task or
+plan at point.  TITLE names the menu in the menu bar.  Everywhere, `a'
+answers an agent and `?' shows the menu."
+  (declare (indent 3))
+  (pcase-dolist (`(,_ . ,entries) groups)
+    (pcase-dolist (`(,key ,_ ,command . ,menu) entries)
+      (unless menu
+        (define-key map (kbd key) command))))
+  (define-key map "?" #'todo-write-menu)
+  (when (eq #'todo-write-buffer-visit (nth 2 (assoc "RET" (cdar groups))))
+    (define-key map [mouse-1] #'todo-write-buffer-visit))
+  (define-key map "a" #'todo-write-answer)
+  (put mode 'todo-write-menu groups)
+  (let ((commands (seq-mapcat (lambda (group) (mapcar #'caddr (cdr group))) groups)))
+    (easy-menu-define nil map (format "Menu of `%s'." mode)
+      `(,title
+        ,@(mapcan (pcase-lambda (`(,_ . ,entries))
+                    (append (mapcar (pcase-lambda (`(,key ,label ,command . ,menu))
+                                      (apply #'vector label command
+                                             ;; Emacs finds the only key, also one of the user.
+                                             (when (or menu (memq command
+                                                                  (cdr (memq command commands))))
+                                               (list :keys (concat (and menu "? ") key)))))
+                                    entries)
+                            (list "--")))
+                  groups)
+        ["Answer an agent" todo-write-answer]
+        ["All keys" todo-write-menu]
+        ["Quit" quit-window]))))
+
+(defun todo-write-menu ()
+  "Show what can be done in this buffer."
+  (interactive)
+  (unless (get major-mode 'todo-write-menu)
+    (user-error "This is no buffer of todo-write"))
+  (call-interactively (todo-write-buffer--transient major-mode))
+  ;; It is for the command that is chosen.
+  (setq prefix-arg current-prefix-arg))
+
+(defun todo-write-buffer--menu-column (group)
+  "Return GROUP of a mode's table as a group of a transient."
+  (vconcat (list (car group)) (mapcar (lambda (entry) (seq-take entry 3)) (cdr group))))
+
+(defun todo-write-buffer--transient (mode)
+  "Return the transient with the commands of MODE, a command."
+  (let* ((prefix (intern (format "%s-transient" mode)))
+         (groups (get mode 'todo-write-menu))
+         (common (seq-intersection groups todo-write-menu-common)))
+    (unless (fboundp prefix)
+      ;; C-g would leave it half loaded for the rest of the session.
+      (let ((inhibit-quit t))
+        (require 'transient))
+      ;; Transient has only macros to define one.  The table is a constant of ours.
+      (eval `(transient-define-prefix ,prefix ()
+               ,(format "Show what can be done in `%s'." mode)
+               ;; Side by side, all groups are wider than most windows.  So arranged, they
+               ;; fit a terminal of 80 columns and 24 lines.
+               [,@(mapcar #'todo-write-buffer--menu-column (seq-difference groups common))]
+               [,@(mapcar #'todo-write-buffer--menu-column common)
+                ["Menu"
+                 ("a" "Answer an agent" todo-write-answer)
+                 ("q" "Close" transient-quit-one)]])
+            t))
+    prefix))
+
+(defun todo-write-buffer-context-menu (menu click)
+  "Add to MENU what can be done with the task or plan at CLICK, and return it.
+For `context-menu-functions'."
   (save-excursion
-    (goto-char (point-min))
-    (while (not (or (eobp) (equal id (tabulated-list-get-id))))
-      (forward-line))
-    (unless (eobp) (point))))
+    (mouse-set-point click)
+    (when (or (get-text-property (point) 'todo-write-id)
+              (get-text-property (point) 'tabulated-list-id))
+      (define-key-after menu [todo-write-separator] menu-bar-separator)
+      (pcase-dolist (`(,_ ,label ,command . ,_) (cdar (get major-mode 'todo-write-menu)))
+        (define-key-after menu (vector command)
+          `(menu-item ,label ,(lambda ()
+                                (interactive)
+                                (mouse-set-point click)
+                                (call-interactively command)))))))
+  menu)
 
 (provide 'todo-write-buffer)
 ;;; todo-write-buffer.el ends here

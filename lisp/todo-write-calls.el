@@ -11,9 +11,7 @@
 
 ;;; Code:
 
-(require 'todo-write-core)
 (require 'todo-write-events)
-(require 'todo-write-json)
 
 (defconst todo-write-calls-plan-tools
   '("todo_write" "TodoWrite" "todowrite" "update_plan" "write_todos"

@@ -17,9 +17,8 @@
     (todo-write-connect todo-write-connect)
     (todo-write-efrit todo-write-efrit-mode)
     (todo-write-follow todo-write-follow)
-    (todo-write-history todo-write-history)
+    (todo-write-history todo-write-history todo-write-log todo-write-timeline)
     (todo-write-list todo-write-list todo-write-switch)
-    (todo-write-log todo-write-log)
     (todo-write-mcp-setup todo-write-setup)
     (todo-write-attention todo-write-next-waiting)
     (todo-write-tell (todo-write-tell todo-write-view-mode todo-write-list-mode
@@ -28,7 +27,6 @@
     (todo-write-resume todo-write-resume-session)
     (todo-write-review (todo-write-comment todo-write-visit-diff-mode) todo-write-review)
     (todo-write-search todo-write-search)
-    (todo-write-timeline todo-write-timeline)
     (todo-write-view todo-write-show))
   "The files of commands that are called from below, lists (FILE COMMAND...).
 A COMMAND that is only for buffers of some modes is a list (COMMAND MODE...).")

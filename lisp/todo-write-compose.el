@@ -10,7 +10,7 @@
 
 ;;; Code:
 
-(require 'todo-write-menu)
+(require 'todo-write-buffer)
 
 (defvar-local todo-write-compose--about nil
   "What the text in this buffer is about, any value.")
@@ -66,7 +66,7 @@ The end is where the next line begins."
 (defun todo-write-compose-send ()
   "Send the text in this buffer."
   (interactive nil todo-write-compose-mode)
-  (todo-write-menu-require 'todo-write-compose-mode)
+  (todo-write-buffer-require 'todo-write-compose-mode)
   (let ((buffer (current-buffer))
         (after (funcall todo-write-compose--send
                         (buffer-substring-no-properties (point-min) (point-max)))))
@@ -79,7 +79,7 @@ The end is where the next line begins."
 (defun todo-write-compose-cancel ()
   "Kill this buffer, and send nothing."
   (interactive nil todo-write-compose-mode)
-  (todo-write-menu-require 'todo-write-compose-mode)
+  (todo-write-buffer-require 'todo-write-compose-mode)
   (quit-window t))
 
 (provide 'todo-write-compose)

@@ -29,10 +29,10 @@
 (progn
   (put 'todo-write 'custom-loads
        '( todo-write-core todo-write-module todo-write-agent-shell todo-write-agents
-          todo-write-auto-show todo-write-connect todo-write-eca todo-write-efrit
-          todo-write-follow todo-write-gptel todo-write-machines todo-write-mode-line
-          todo-write-notify todo-write-buffer todo-write-row todo-write-socket
-          todo-write-terminal todo-write-view))
+          todo-write-connect todo-write-eca todo-write-efrit todo-write-follow
+          todo-write-gptel todo-write-machines todo-write-mode-line todo-write-notify
+          todo-write-buffer todo-write-row todo-write-socket todo-write-terminal
+          todo-write-view))
   (put 'todo-write-faces 'custom-loads
        '( todo-write-answer todo-write-answer-text todo-write-attention todo-write-detail
           todo-write-history todo-write-mode-line todo-write-review todo-write-row

@@ -5,14 +5,14 @@
 
 ;;; Commentary:
 
-;; The properties of a task below its open row, and its changes.  What the agent did for it
-;; is in todo-write-story.el.
+;; The properties of a task below its open row, its changes, and in sums what was done for
+;; it: when, how many files, commands and tokens, and the files, those that changed most
+;; first.  Here are also the words for a call: what it did in Git, what is not known of its
+;; files, who refused it, and why it failed.  The entries are in todo-write-story.el.
 
 ;;; Code:
 
-(require 'todo-write)
 (require 'todo-write-row)
-(require 'todo-write-text)
 
 (defface todo-write-thought '((t :inherit (italic todo-write-detail)))
   "Face of the agent's thoughts."
@@ -25,6 +25,18 @@
 (defface todo-write-moved '((t :inherit font-lock-function-name-face))
   "Face of the mark of tasks that moved or changed their status."
   :group 'todo-write-faces)
+
+;;; Names of files
+
+(defun todo-write-detail-relative (path project)
+  "Return PATH relative to PROJECT if it is below that.
+The agent chose the name, so no file name handler may see it."
+  (string-remove-prefix (file-name-as-directory (todo-write-machines-local-name (or project "/")))
+                        path))
+
+(defun todo-write-detail-place (path line project)
+  "Return PATH relative to PROJECT, and LINE, a number or nil, after it."
+  (concat (todo-write-detail-relative path project) (and line (format ":%d" line))))
 
 ;;; Paragraphs
 
@@ -47,20 +59,19 @@ its blockers."
                      (and owner (concat "Owner: " (todo-write-text-plain owner)))
                      (and blockers (concat "After: " blockers))))
         (when paragraph
-          (todo-write-detail-insert-filled paragraph (max 15 width) 5 5)))
+          (todo-write-detail-insert-filled paragraph (max 15 width) 5)))
       ;; Appended faces do not override existing ones.
       (add-face-text-property (point-min) (point-max) 'todo-write-detail t))))
 
-(defun todo-write-detail-insert-filled (line width column hang &optional as-it-is)
+(defun todo-write-detail-insert-filled (line width column &optional as-it-is)
   "Insert LINE at COLUMN, broken into lines of WIDTH columns, and a newline.
-HANG is the indentation of all lines but the first.  Non-nil AS-IT-IS
-breaks them at any character, as is best for code."
+Non-nil AS-IT-IS breaks it at any character, as is best for code."
   (let ((start (point))
         (fill-column width)
         (adaptive-fill-mode nil)
         (sentence-end-double-space nil)
         ;; Without room after it, lines would be broken forever.
-        (fill-prefix (make-string (max 0 (min hang (- width 10))) ?\s)))
+        (fill-prefix (make-string (max 0 (min column (- width 10))) ?\s)))
     (insert (make-string column ?\s) line "\n")
     (when (> (string-width line) (- width column))
       (save-restriction
@@ -183,6 +194,289 @@ change is shown only if the content is unchanged."
   (let ((kind (todo-write-row-kind item)))
     (concat (propertize (todo-write-text-shape kind) 'face (todo-write-row-shape-face kind))
             (and status (concat " " (string-replace "_" " " (plist-get item :status)))))))
+
+;;; Sums
+
+(defconst todo-write-detail--most-files 10
+  "Number of files that an open row shows.
+A line below them opens the others.")
+
+(defun todo-write-detail--span (times)
+  "Return when a task with TIMES was in progress, or nil."
+  (pcase-let ((`(,started ,completed ,created)
+               (mapcar (lambda (key) (plist-get times key)) '(:started :completed :created))))
+    (cond ((and started completed)
+           (concat (todo-write-text-clock started) "–" (todo-write-text-clock completed started)))
+          ((and created completed)
+           (format "added %s, completed %s" (todo-write-text-clock created)
+                   (todo-write-text-clock completed created)))
+          (completed (concat "completed " (todo-write-text-clock completed)))
+          (started (concat "since " (todo-write-text-clock started)))
+          (created (concat "added " (todo-write-text-clock created))))))
+
+(defun todo-write-detail-clock-span (from to &optional before)
+  "Return the time from FROM to TO, milliseconds, with the date where it is needed.
+The date of FROM is not needed if it is that of BEFORE, by default today,
+that of TO not within a day.  Within a minute, return one time."
+  (let* ((start (todo-write-text-clock from before))
+         (end (if (< (- to from) 86400000) (format-time-string "%R" (/ to 1000))
+                (todo-write-text-clock to from))))
+    (if (and (< (- to from) 60000) (string-suffix-p end start))
+        start
+      (concat start "–" end))))
+
+(defun todo-write-detail--work (work)
+  "Return WORK, as from `todo-write-work', as a list of strings."
+  (let* ((commands (plist-get work :commands))
+         (run (or (plist-get commands :run) 0))
+         (failed (or (plist-get commands :failed) 0))
+         (refused (or (plist-get work :refused) 0))
+         (files (length (plist-get work :files)))
+         (responses (or (plist-get work :responses) 0))
+         (tokens (plist-get work :tokens))
+         (shown (todo-write-detail-tokens tokens)))
+    (delq nil
+          (list (when (> files 0) (todo-write-text-count files "file"))
+                (cond ((> failed 0) (format "%d of %s failed" failed
+                                            (todo-write-text-count run "command")))
+                      ((> run 0) (todo-write-text-count run "command")))
+                (when (> refused 0) (format "%d refused" refused))
+                (when (> responses 0) (todo-write-text-count responses "response"))
+                (when shown
+                  (todo-write-text-helped
+                   shown
+                   (concat "Tokens: new ones that the model read, those that it wrote"
+                           (if (plist-get tokens :atLeast) " at least" "")
+                           ", and those that it read again from its cache")))
+                (when (plist-get work :models)
+                  (mapconcat (lambda (model)
+                               ;; All such names have these parts.
+                               (replace-regexp-in-string "\\`claude-\\|-20[0-9]\\{6\\}\\'" ""
+                                                         (todo-write-text-line model 40)))
+                             (plist-get work :models) ", "))
+                (when-let* ((others (plist-get work :sharedWith)))
+                  (todo-write-text-helped
+                   (concat "shared with " (todo-write-text-count others "other task"))
+                   "These were in progress, too, so that they have the same work"))))))
+
+(defun todo-write-detail-tokens (tokens)
+  "Return TOKENS, a plist as in `todo-write-work', as a string, or nil if none."
+  (when (seq-some (lambda (key) (< 0 (or (plist-get tokens key) 0)))
+                  '(:input :output :cacheRead :cacheWrite))
+    (format "new %s, out %s%s, re-read %s"
+            (todo-write-text-number (+ (plist-get tokens :input)
+                                       (plist-get tokens :cacheWrite)))
+            (if (plist-get tokens :atLeast) (todo-write-text-shape 'at-least) "")
+            (todo-write-text-number (plist-get tokens :output))
+            (todo-write-text-number (plist-get tokens :cacheRead)))))
+
+(defun todo-write-detail-insert-sums (thread id width)
+  "Insert what was done for item ID of THREAD in sums, filled to WIDTH.
+Return the date that this shows, or nil if it shows no time."
+  (let ((work (todo-write-work thread id))
+        (times (and (stringp id) (todo-write-times thread id)))
+        (project (plist-get (todo-write-about thread) :project)))
+    (todo-write-row-insert-flow
+     (mapcar (lambda (part) (propertize part 'face 'todo-write-detail))
+             (append (ensure-list (todo-write-detail--span times))
+                     (todo-write-detail--work work)))
+     5 width)
+    (todo-write-detail--insert-files (plist-get work :files) project (cons 'files id) width)
+    (when (plist-get work :moreFiles)
+      (todo-write-row-insert-flow
+       (list (propertize todo-write-row-more-files 'face 'todo-write-detail)) 5 width))
+    (when-let* ((time (seq-some (lambda (key) (plist-get times key))
+                                '(:started :created :completed))))
+      (format-time-string "%F" (/ time 1000)))))
+
+(defun todo-write-detail--insert-files (files project key width)
+  "Insert FILES of PROJECT, a line each in columns, WIDTH columns wide.
+KEY is what opens all of them."
+  (let* ((sorted (seq-sort-by (lambda (file) (+ (plist-get file :added) (plist-get file :removed)))
+                              #'> files))
+         (rest (and (not (member key todo-write-row-open))
+                    ;; A line would take as much room as the last file.
+                    (nthcdr (1+ todo-write-detail--most-files) sorted)
+                    (nthcdr todo-write-detail--most-files sorted)))
+         (shown (if rest (seq-take sorted todo-write-detail--most-files) sorted))
+         (paths (mapcar (lambda (file)
+                          (todo-write-text-line
+                           (todo-write-detail-relative (plist-get file :path) project)))
+                        shown))
+         (lines (cl-flet ((column (lines)
+                            (let* ((texts (mapcar (lambda (line) (or line "")) lines))
+                                   (width (apply #'max 0 (mapcar #'string-width texts))))
+                              (mapcar (lambda (text) (string-pad text width nil t)) texts))))
+                  (cl-mapcar
+                   (lambda (added removed) (string-join (remove "" (list added removed)) " "))
+                   (column (mapcar (lambda (file)
+                                     (todo-write-row-lines (plist-get file :added) 0 t))
+                                   shown))
+                   (column (mapcar (lambda (file)
+                                     (todo-write-row-lines 0 (plist-get file :removed) t))
+                                   shown)))))
+         (by-command (seq-some (lambda (file) (plist-get file :byCommand)) shown))
+         (room (min (apply #'max 0 (mapcar #'todo-write-text-width paths))
+                    (max 10 (- width 5 2 (if lines (todo-write-text-width (car lines)) 0)
+                               (if by-command 12 0))))))
+    (cl-loop for file in shown
+             for path in paths
+             for numbers in lines
+             do (insert (todo-write-row-button
+                         (string-trim-right
+                          (todo-write-row-align
+                           "     " (todo-write-text-truncate-start path room) (+ 7 room) numbers
+                           (if (plist-get file :byCommand)
+                               (propertize "  by command" 'face 'todo-write-detail)
+                             "")))
+                         'todo-write-file "RET, mouse-1: visit the file; =: show its changes"
+                         'todo-write-file (plist-get file :path)
+                         'todo-write-key (cons (cdr key) (plist-get file :path)))
+                        "\n"))
+    (when rest
+      (insert (todo-write-row-button
+               (propertize (format "     %s more" (todo-write-text-count (length rest) "file"))
+                           'face 'todo-write-detail)
+               'todo-write-part "RET, mouse-1: show them" 'todo-write-toggle key)
+              "\n"))))
+
+;;; Calls
+
+(defun todo-write-detail-remarks (result)
+  "Return what there is to say of the files that a call with RESULT changed.
+RESULT is an observation or nil, the value a list of strings."
+  (let ((metadata (plist-get result :metadata)))
+    (append (and (seq-some (lambda (file) (plist-get file :byCommand)) (plist-get metadata :files))
+                 '("files changed by command"))
+            (and (plist-get metadata :moreFiles) (list todo-write-row-more-files))
+            (and (plist-get metadata :othersWrote) '("others wrote files at that time")))))
+
+(defun todo-write-detail-git (observation)
+  "Return what the call with the result OBSERVATION did in Git.
+The value is a list of (TEXT . URL); TEXT is one line, and URL is a string
+or nil."
+  (cl-loop
+   with git = (plist-get (plist-get observation :metadata) :git)
+   for one in (seq-filter #'consp (and (seqp git) git))
+   for (id title branch action url) = (mapcar (lambda (key)
+                                                (todo-write-json-filled (plist-get one key)))
+                                              '(:id :title :branch :action :url))
+   for number = (plist-get one :number)
+   for words = (pcase (plist-get one :kind)
+                 ("commit" (list (pcase action
+                                   ("amended" "amended commit")
+                                   ('nil "committed")
+                                   (other other))
+                                 id title))
+                 ("push" (list "pushed to" (or branch "a branch")))
+                 ("merge" (list "merged" (or branch "a branch")))
+                 ("rebase" (list "rebased onto" (or branch "a branch")))
+                 ("pullRequest" (list "pull request" (and (natnump number) (format "#%d" number))
+                                      (or action "created"))))
+   when words
+   collect (cons (todo-write-text-line (string-join (delq nil words) " ") 400)
+                 (and url
+                      (string-match-p "\\`https?://[[:ascii:]]+\\'" url)
+                      (string-match-p "\\`https?://[A-Za-z0-9.-]+/[A-Za-z0-9._~/-]+\\'" url)
+                      url))))
+
+(defun todo-write-detail-told (observation)
+  "Return how far the agent was told of OBSERVATION, in parentheses.
+Return nil if that is no comment of the user."
+  (when (plist-get (plist-get observation :metadata) :comment)
+    (let ((comment (seq-find (lambda (comment)
+                               (equal (plist-get observation :id) (plist-get comment :id)))
+                             (todo-write-plan-comments (plist-get observation :threadId)))))
+      (cond ((plist-get comment :told) " (told)")
+            ((plist-get comment :copied) " (copied)")
+            (t " (not told yet)")))))
+
+(defun todo-write-detail-refusal (result)
+  "Return who refused the call with RESULT and why, as one line, or nil.
+RESULT is an observation or nil."
+  (let* ((refusal (plist-get (plist-get result :metadata) :refusal))
+         (reason (and (consp refusal) (plist-get refusal :reason)))
+         (words (pcase (and (consp refusal) (plist-get refusal :by))
+                  ("user" "you refused it")
+                  ("rule" "a rule refused it")
+                  ("auto" "auto mode refused it")
+                  ("noAnswer" "auto mode could not check it"))))
+    (when words
+      (todo-write-text-line (if (stringp reason) (concat words ": " reason) words) 200))))
+
+;;; Failures
+
+;; A failed command prints many lines, and one of them says what is wrong, in the way of its
+;; compiler or test runner.
+
+(defconst todo-write-detail--failures
+  `(;; Tools of Claude Code.
+    "\\`<tool_use_error>\\(.+?\\)\\(?:</tool_use_error>\\|$\\)"
+    ;; Summaries of tests that name both the test and its reason: pytest.
+    "^\\(FAILED [^ \n]+ - .+\\)"
+    ;; The reason of a failed test or a crash: Rust, pytest, Go.
+    "^ *thread '.*' \\(?:([0-9]+) \\)?panicked at .*:\n *\\(.+\\)"
+    "^E   ?\\([^ \n].*\\)"
+    "^[ \t]*\\(panic: .+\\)"
+    ;; Errors of compilers, linkers and linters.
+    ,(concat "^\\([^ \n]*[^ \n:]\\(?::[0-9]+\\)\\{1,2\\}:? \\(?:fatal \\)?[Ee]rror: .+"
+             "\\|[^ \n]+([0-9]+,[0-9]+): error .+"
+             "\\|error\\(?:\\[[A-Z0-9]+\\]\\)?: .+\\)")
+    "^ *\\([0-9]+:[0-9]+ +error  .+\\)"
+    "^\\(.*undefined reference to .+\\)"
+    ;; Exceptions.  Python prints the one that matters last.
+    (last ,(concat "^ *\\(\\(?:[[:alnum:]_]+[.]\\)*[[:alpha:]][[:alnum:]_]*"
+                   "\\(?:Error\\|Exception\\|Exit\\|Interrupt\\)"
+                   "\\(?: \\[[A-Z_]+\\]\\)?: .+\\)"))
+    "^\\(Debugger entered--Lisp error: .+\\)"
+    ;; A place in a file with a message: Go, ruff.
+    "^ *\\(?:vet: \\)?\\([^ \n:]+:[0-9]+\\(?::[0-9]+\\)?: .+\\)"
+    "^\\([A-Z]+[0-9]+ .+\\)\n +--> "
+    ;; Programs that give a reason of their own.
+    "^\\(fatal: .+\\|CONFLICT .+\\|npm \\(?:error\\|ERR!\\) .+\\|Error: .+\\)"
+    "^\\([^ \n]+: \\*\\*\\* .+\\)"
+    ;; Names of failed tests: Go, TAP, Jest, Vitest, unittest, ERT, prove.
+    "^ *\\(--- FAIL: .+\\|not ok [0-9]+ .+\\|[●✕×✗] .+\\|#   Failed test .+\\)"
+    "^ *\\(FAIL\\(?:ED\\)?:? +[^ \n].*\\|Diff in .+\\)"
+    ;; Anything that mentions an error.
+    "^[ \t]*\\(.*\\(?:^\\|[^[:alpha:]]\\)[Ee]rror\\(?:[^[:alpha:]].*\\)?\\)$"
+    "^[ \t^-]*\\(.*(warning): .+\\)")
+  "Regexps whose first group is the telling line, the most telling first.
+An element (last REGEXP) takes the last match instead of the first.")
+
+(defun todo-write-detail-failure (output)
+  "Return the line of OUTPUT that says why a command failed, or nil.
+OUTPUT is what the command printed, a string; its end is searched if it is
+long.  If no pattern matches, return the last line that is not blank.  A
+text that ends in a colon is followed by the next line that is not blank."
+  (with-temp-buffer
+    (insert (substring output (max 0 (- (length output) 65536))))
+    (pcase-dolist (`(,noise . ,rest)
+                   '(("\e\\[[0-9;?]*[ -/]*[@-~]\\|\e[()][A-Z0-9]\\|\r" . "")
+                     ("\\`Exit code [0-9]+\n?" . "")
+                     ("[ \t]\\{9,\\}" . "        ")))
+      (goto-char (point-min))
+      (while (re-search-forward noise nil t)
+        (replace-match rest t t)))
+    (goto-char (point-min))
+    (while (not (eobp))
+      (let ((end (line-end-position)))
+        ;; For some patterns, the time is the square of a line's length.
+        (delete-region (min end (+ (point) 400)) end))
+      (forward-line 1))
+    (let* ((case-fold-search nil)
+           (line (when (seq-some (lambda (pattern)
+                                   (goto-char (if (consp pattern) (point-max) (point-min)))
+                                   (if (consp pattern)
+                                       (re-search-backward (cadr pattern) nil t)
+                                     (re-search-forward pattern nil t)))
+                                 `(,@todo-write-detail--failures
+                                   (last "^[ \t]*\\([^ \t\n].*\\)")))
+                   (goto-char (match-end 1))
+                   (string-trim (match-string 1)))))
+      (if (and line (string-suffix-p ":" line) (re-search-forward "[ \t\n]*\\(.+\\)" nil t))
+          (concat line " " (string-trim (match-string 1)))
+        line))))
 
 (provide 'todo-write-detail)
 ;;; todo-write-detail.el ends here

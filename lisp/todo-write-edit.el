@@ -11,9 +11,7 @@
 
 ;;; Code:
 
-(require 'todo-write)
-(require 'todo-write-text)
-(require 'todo-write-view-move)
+(require 'todo-write-view-draw)
 
 (defun todo-write-edit--do (function &rest args)
   "Call FUNCTION with ARGS, and draw what it changed.
@@ -45,10 +43,10 @@ ONE is what to say of one item, MANY a format for the number of several."
   "Return the items to edit: those with rows in the region, else the one at point.
 Signal a `user-error' if there are no rows, or if some are folded."
   (if (not (use-region-p))
-      (list (let* ((id (todo-write-view-move-id-at-point))
+      (list (let* ((id (todo-write-view-draw-id-here))
                    (item (or (todo-write-item (todo-write-edit--thread) id)
                              (user-error "This task is gone; g refreshes the list"))))
-              (unless (todo-write-view-move-on-row-p (point))
+              (unless (todo-write-view-draw-on-row-p)
                 (user-error "This is part of “%s”; the keys that edit work on its own row"
                             (todo-write-edit--name item)))
               item))
@@ -64,11 +62,11 @@ It is `todo-write-id' for those of rows, or `todo-write-dropped'."
       (goto-char (region-beginning))
       (forward-line 0)
       (while (and (< (point) end) (not (eobp)))
-        (when (todo-write-view-move-on-fold-p)
+        (when (todo-write-view-draw-on-fold-p)
           (user-error "RET unfolds these tasks first"))
         (when-let* ((id (get-text-property (point) property))
                     ((or (eq property 'todo-write-dropped)
-                         (todo-write-view-move-on-row-p (point)))))
+                         (todo-write-view-draw-on-row-p))))
           (push id ids))
         (forward-line)))
     (nreverse ids)))
@@ -121,7 +119,7 @@ outside, at the end."
     (when-let* ((added (seq-find (lambda (change) (equal (plist-get change :type) "added"))
                                  (plist-get (plist-get outcome :changes) :changes))))
       (when (equal thread todo-write-view-thread)
-        (todo-write-view-move-goto (plist-get added :itemId)))
+        (todo-write-view-draw-goto (plist-get added :itemId)))
       (todo-write-edit--say nil "Added" nil))))
 
 (defun todo-write-edit-delete ()
@@ -196,7 +194,7 @@ cancels it."
           (t (user-error "No dropped task here")))
     (todo-write-edit--each thread items "Restored; it is yours now"
                            "Restored %d tasks, which are yours now" 'restore)
-    (todo-write-view-move-goto (car ids))))
+    (todo-write-view-draw-goto (car ids))))
 
 (defvar todo-write-edit--may-undo-writes nil
   "The command that last undid a write of the agent, or nil.

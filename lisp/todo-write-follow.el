@@ -20,7 +20,7 @@
 (require 'todo-write)
 (require 'todo-write-commands)
 (require 'todo-write-agent)
-(require 'todo-write-choose)
+(require 'todo-write-buffer)
 (require 'todo-write-hub)
 (require 'todo-write-machines)
 (require 'todo-write-socket)
@@ -134,7 +134,7 @@ are read in the minibuffer.  Then the machine is connected first; see
 
 (defun todo-write-follow--file-here ()
   "Return the transcript of the session of the plan here, or signal a `user-error'."
-  (let ((thread (todo-write-choose-thread)))
+  (let ((thread (todo-write-buffer-thread)))
     (todo-write-follow--session-file
      (or (seq-find (lambda (session)
                      (equal thread (todo-write-follow--session-thread session)))
@@ -550,7 +550,7 @@ CHOICES are as from `todo-write-follow--choices', the best first."
     (setq table (nreverse table))
     (nth 1 (assoc (completing-read
                    prompt
-                   (todo-write-text-completion-table table 'todo-write-session #'cddr)
+                   (todo-write-buffer-completion-table table 'todo-write-session #'cddr)
                    nil t nil nil (caar table))
                   table))))
 

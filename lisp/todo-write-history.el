@@ -11,14 +11,7 @@
 
 ;;; Code:
 
-(require 'todo-write)
-(require 'todo-write-detail)
-(require 'todo-write-choose)
-(require 'todo-write-menu)
-(require 'todo-write-buffer)
-(require 'todo-write-row)
-(require 'todo-write-text)
-(require 'todo-write-turns)
+(require 'json)
 (require 'todo-write-view)
 
 (defface todo-write-previous-text '((t :inherit shadow :slant italic))
@@ -33,7 +26,6 @@
 (define-derived-mode todo-write-history-mode special-mode "Plan history"
   "Major mode of the buffer that shows one revision of a plan."
   :interactive nil
-  (todo-write-menu-begin-mode)
   (todo-write-buffer-set-up #'todo-write-history--draw :step #'todo-write-history--older))
 
 (todo-write-menu-define 'todo-write-history-mode todo-write-history-mode-map "History"
@@ -174,7 +166,6 @@ is about dependencies and the owner."
 (define-derived-mode todo-write-history-index-mode tabulated-list-mode "Plan index"
   "Major mode of the buffer that lists the revisions of a plan."
   :interactive nil
-  (todo-write-menu-begin-mode)
   (todo-write-buffer-set-up-table
    #'todo-write-history--index
    (lambda (number) (todo-write-history--open todo-write-view-thread number))))
@@ -193,7 +184,7 @@ is about dependencies and the owner."
 THREAD is a key, by default the one at point or of this buffer, else that
 of `todo-write-show'."
   (interactive)
-  (let ((thread (or thread (todo-write-choose-thread))))
+  (let ((thread (or thread (todo-write-buffer-thread))))
     (unless (todo-write-revisions thread)
       (user-error "This plan has no history yet"))
     (prog1 (todo-write-buffer-pop-to
@@ -207,7 +198,7 @@ of `todo-write-show'."
 The ids of its entries are numbers of revisions, nil for the heading of a
 list."
   (let* ((title (plist-get (todo-write-summary todo-write-view-thread) :title))
-         (turns (todo-write-turns-all todo-write-view-thread))
+         (turns (todo-write-story-all-headings todo-write-view-thread))
          (revisions (reverse (todo-write-revisions todo-write-view-thread))))
     (list '(("Time" nil) ("Who" 5) ("Rev" 4 nil :right-align t) ("What changed" 0))
           (cl-loop
@@ -234,9 +225,9 @@ list."
 
 (defun todo-write-history--heading (revision turns)
   "Return the heading of the list that began with REVISION.
-TURNS is as from `todo-write-turns-all'."
-  (let* ((prompt (todo-write-turns-name
-                  (todo-write-turns-heading-at turns (plist-get revision :timestamp))))
+TURNS is as from `todo-write-story-all-headings'."
+  (let* ((prompt (todo-write-story-heading-name
+                  (todo-write-story-heading-at turns (plist-get revision :timestamp))))
          (items (todo-write-items todo-write-view-thread (plist-get revision :revision))))
     (propertize (concat (todo-write-text-shape 'edge) " "
                         (and prompt (concat prompt ": "))
@@ -266,6 +257,247 @@ Many new tasks are counted; other changes show the task."
                                  (todo-write-detail-mark type))
                                " " (todo-write-text-plain (or (plist-get item :content) "")))))
      "  ")))
+
+;;; The timeline
+
+;; `? T' in a plan shows a row for each task that has started, those of earlier lists
+;; too, with a bar for each interval in which it was in progress.  Long waits are left out.
+
+(defun todo-write-history--rows (thread)
+  "Return the tasks of THREAD that have started, in the order of their start.
+Tasks that have left the list are included.  The value is a list of
+plists: `:item', `:kind' as for `todo-write-text-shape', `:spent' in
+milliseconds, and `:intervals', a list of (FROM . TO) in milliseconds
+since the epoch."
+  (let ((now (todo-write-core-now)))
+    (seq-sort-by
+     (lambda (row) (caar (plist-get row :intervals))) #'<
+     (cl-loop
+      for item in (append (todo-write-items thread) (todo-write-items-removed thread))
+      for id = (plist-get item :id)
+      for times = (todo-write-times thread id)
+      for running = (plist-get times :running)
+      for intervals = (append (plist-get times :intervals)
+                              (and running (list (cons running now))))
+      for kind = (todo-write-row-kind item (not running))
+      when intervals
+      collect (list :item item :intervals intervals :spent (plist-get times :spent)
+                    :kind (if (or (eq kind 'completed) (todo-write-item thread id)) kind
+                            'removed))))))
+
+(defun todo-write-history--span (rows)
+  "Return the time span of ROWS, as (FROM . TO) in milliseconds.
+The first of ROWS is the one that started first."
+  (let ((from (caar (plist-get (car rows) :intervals))))
+    (cons from
+          ;; The scale divides by the length of the span.
+          (apply #'max (1+ from)
+                 (mapcar (lambda (row) (cdar (last (plist-get row :intervals)))) rows)))))
+
+(defun todo-write-history--waits (rows)
+  "Return the long times during which no task of ROWS was in progress.
+The value is a list of (FROM . TO), oldest first.  A wait is long if it
+takes more than a tenth of the time in which tasks were in progress, and
+more than five minutes."
+  (let ((intervals (sort (mapcan (lambda (row) (copy-sequence (plist-get row :intervals))) rows)
+                         (lambda (a b) (< (car a) (car b)))))
+        (busy 0) end waits)
+    (pcase-dolist (`(,from . ,to) intervals)
+      (when (and end (> from end))
+        (push (cons end from) waits))
+      (cl-incf busy (max 0 (- to (max from (or end from)))))
+      (setq end (max to (or end to))))
+    (let ((least (max 300000 (/ busy 10))))
+      (nreverse (seq-filter (lambda (wait) (> (- (cdr wait) (car wait)) least)) waits)))))
+
+(defun todo-write-history--folded (rows waits)
+  "Return ROWS with their intervals moved together over WAITS."
+  (let ((fold (lambda (time)
+                (- time (cl-loop for (from . to) in waits
+                                 when (>= time to) sum (- to from 60000))))))
+    (mapcar (lambda (row)
+              `( :intervals ,(mapcar (pcase-lambda (`(,from . ,to))
+                                       (cons (funcall fold from) (funcall fold to)))
+                                     (plist-get row :intervals))
+                 ,@row))
+            rows)))
+
+(defun todo-write-history--bar (row span width)
+  "Return the bar of ROW as WIDTH columns of text.
+SPAN is the time span of all rows."
+  (let ((bar (make-vector width (propertize (todo-write-text-shape 'dot) 'face 'todo-write-time)))
+        (full (propertize (todo-write-text-shape 'full)
+                          'face (todo-write-row-shape-face (plist-get row :kind))))
+        (from (car span))
+        (scale (/ (float width) (- (cdr span) (car span)))))
+    (pcase-dolist (`(,start . ,end) (plist-get row :intervals))
+      (let ((first (min (1- width) (floor (* scale (- start from)))))
+            (last (min (1- width) (floor (* scale (- end from 1))))))
+        (cl-loop for cell from first to (max first last)
+                 do (aset bar cell full))))
+    (mapconcat #'identity bar "")))
+
+(defun todo-write-history--scale (span waits columns)
+  "Return when SPAN begins and ends, and its WAITS, in COLUMNS columns."
+  (let* ((left (todo-write-text-clock (car span)))
+         (right (todo-write-text-clock (cdr span) (car span)))
+         (left-out (apply #'+ (mapcar (lambda (wait) (- (cdr wait) (car wait))) waits)))
+         (note (if waits
+                   (format "  %s of %s left out" (todo-write-text-count (length waits) "pause")
+                           (todo-write-text-time left-out))
+                 "")))
+    ;; The gap is aligned for a line that begins at the first column.
+    (substring-no-properties
+     (todo-write-row-fit (concat left note) right
+                         (max columns (+ 1 (length left) (length right)))))))
+
+(define-derived-mode todo-write-timeline-mode tabulated-list-mode "Plan timeline"
+  "Major mode of the buffer that shows which task was in progress when."
+  :interactive nil
+  (todo-write-buffer-set-up-table
+   #'todo-write-history--timeline
+   (lambda (id)
+     (with-current-buffer (todo-write-show todo-write-view-thread t)
+       (or (todo-write-view-goto id)
+           (todo-write-history-open-of todo-write-view-thread id))))))
+
+(todo-write-menu-define 'todo-write-timeline-mode todo-write-timeline-mode-map "Timeline"
+  `(("Task"
+     ("RET" "Go to it in the plan" todo-write-buffer-visit))
+    ("Timeline"
+     ("g" "Refresh" revert-buffer))
+    . ,todo-write-menu-common))
+
+(defun todo-write-history--timeline ()
+  "Return the timeline, as for `todo-write-buffer-set-up-table'."
+  (let* ((rows (todo-write-history--rows todo-write-view-thread))
+         (waits (todo-write-history--waits rows))
+         (folded (todo-write-history--folded rows waits))
+         (texts (mapcar (lambda (row)
+                          (todo-write-text-plain (plist-get (plist-get row :item) :content)))
+                        rows))
+         (width (max 40 todo-write-buffer-width))
+         (label (max 12 (min (/ width 3)
+                             (+ 2 (apply #'max 0 (mapcar #'todo-write-text-width texts))))))
+         (columns (max 10 (- width label 12))))
+    (if (null rows)
+        (list '(("Task" 0)) nil nil
+              (propertize " No task has started yet.\n" 'face 'todo-write-detail))
+      (list `(("Task" ,label)
+              (,(todo-write-history--scale (todo-write-history--span rows) waits columns)
+               ,columns)
+              ("Time" 8 nil :right-align t))
+            (cl-loop with span = (todo-write-history--span folded)
+                     for row in folded
+                     for text in texts
+                     for kind = (plist-get row :kind)
+                     collect
+                     (list (plist-get (plist-get row :item) :id)
+                           (vconcat
+                            (mapcar (lambda (cell) (todo-write-text-helped cell text))
+                                    (list (concat
+                                           (propertize (todo-write-text-shape kind)
+                                                       'face (todo-write-row-shape-face kind))
+                                           " "
+                                           (propertize (todo-write-text-truncate text (- label 2))
+                                                       'face (todo-write-row-face kind)))
+                                          (todo-write-history--bar row span columns)
+                                          (propertize (todo-write-text-time
+                                                       (plist-get row :spent))
+                                                      'face 'todo-write-time))))))))))
+
+(defun todo-write-timeline (&optional thread)
+  "Show which task of THREAD was in progress when; return the buffer.
+THREAD is a key, by default the one at point or of this buffer, else that
+of `todo-write-show'.  Tasks that left the list uncompleted are marked as
+such.  Signal a `user-error' if there is no thread."
+  (interactive)
+  (prog1 (todo-write-buffer-pop-to "*todo-write-timeline*" 'todo-write-timeline-mode
+                                 (or thread (todo-write-buffer-thread)))
+    (funcall todo-write-events-draw)
+    (goto-char (point-min))))
+
+;;; The log
+
+;; `? l' in a plan lists its observations, the newest last, for debugging.
+
+(define-derived-mode todo-write-log-mode tabulated-list-mode "Log"
+  "Major mode for the observations of a thread."
+  :interactive nil
+  (todo-write-buffer-set-up-table #'todo-write-history--log-table #'todo-write-history--log-show))
+
+(todo-write-menu-define 'todo-write-log-mode todo-write-log-mode-map "Log"
+  `(("Event"
+     ("RET" "Show" todo-write-buffer-visit))
+    ("Log"
+     ("g" "Refresh" revert-buffer))
+    . ,todo-write-menu-common))
+
+(defun todo-write-history--log-table ()
+  "Return the observations, as for `todo-write-buffer-set-up-table'."
+  (let ((project (plist-get (todo-write-about todo-write-view-thread) :project)))
+    (list '(("Time" nil) ("Type" 18) ("What" 0))
+          (mapcar (lambda (observation)
+                    (list (plist-get observation :id)
+                          (vector (todo-write-text-clock (plist-get observation :timestamp))
+                                  (plist-get observation :type)
+                                  (todo-write-text-helped
+                                   (todo-write-history--log-text observation project)))))
+                  (todo-write-observations todo-write-view-thread)))))
+
+(defun todo-write-history--log-text (observation project)
+  "Return OBSERVATION as a line; file names are relative to PROJECT."
+  (let* ((content (plist-get observation :content))
+         (name (and (consp content) (plist-get content :name)))
+         (name (and (stringp name) name))
+         (refusal (todo-write-detail-refusal observation))
+         (text (concat (and name (concat name " "))
+                       (and refusal (concat (todo-write-text-shape 'refused) " " refusal ": "))
+                       (todo-write-story-text content project)
+                       (todo-write-story-excluded observation " (" ")"))))
+    (if (todo-write-story-runs-commands-p name)
+        (todo-write-text-command text 300)
+      (todo-write-text-line text 300))))
+
+(defun todo-write-log (&optional thread)
+  "List the observations of THREAD; return the buffer.
+THREAD is a key, by default the one at point or of this buffer, else that
+of `todo-write-show'; interactively, a prefix argument asks for one.
+Signal a `user-error' if there is no thread."
+  (interactive (list (and current-prefix-arg
+                          (todo-write-read-thread "Log of thread: "))))
+  (prog1 (todo-write-buffer-pop-to "*todo-write-log*" 'todo-write-log-mode
+                                 (or thread (todo-write-buffer-thread)))
+    (funcall todo-write-events-draw)
+    (goto-char (point-max))))
+
+(defun todo-write-history--log-show (id)
+  "Show the whole observation ID."
+  (let* ((observation (seq-find (lambda (each) (equal (plist-get each :id) id))
+                                (todo-write-observations todo-write-view-thread)))
+         (content (plist-get observation :content))
+         (input (and (consp content) (plist-get content :input))))
+    (unless observation
+      (user-error "This observation is no longer kept"))
+    (when input
+      (plist-put content :input (todo-write-json-parsed input)))
+    (with-current-buffer (get-buffer-create "*todo-write-observation*")
+      (let ((inhibit-read-only t))
+        (erase-buffer)
+        (insert (todo-write-text-plain-lines
+                 (if (stringp content) content
+                   (todo-write-row-string
+                     (insert (todo-write-to-json observation))
+                     ;; This decodes escapes of invisible characters, too.
+                     (json-pretty-print-buffer)))))
+        (goto-char (point-min)))
+      (special-mode)
+      (setq header-line-format
+            (string-replace
+             "%" "%%" (format " %s  %s" (plist-get observation :type)
+                              (todo-write-text-line
+                               (plist-get observation :title)))))
+      (display-buffer (current-buffer)))))
 
 (provide 'todo-write-history)
 ;;; todo-write-history.el ends here

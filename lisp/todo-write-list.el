@@ -14,19 +14,7 @@
 
 ;;; Code:
 
-(require 'todo-write)
-(require 'todo-write-agent)
-(require 'todo-write-attention)
-(require 'todo-write-commands)
-(require 'todo-write-unsaved)
-(require 'todo-write-choose)
-(require 'todo-write-menu)
-(require 'todo-write-buffer)
-(require 'todo-write-row)
-(require 'todo-write-text)
-(require 'todo-write-turns)
-(require 'todo-write-view-move)
-(require 'todo-write-visit)
+(require 'todo-write-view)
 
 (defconst todo-write-list-hours 12
   "Hours for which `todo-write-list' shows an idle agent.
@@ -154,22 +142,19 @@ that of its refused calls that are new, and how full its context is from
   "Return the newest prompt of AGENT if it has no plan and does something, or nil."
   (and (memq (plist-get (plist-get agent :plan) :state) '(nil empty))
        (plist-get agent :activity)
-       (todo-write-turns-name
-        (cadr (todo-write-turns-headings (plist-get agent :thread) 1)) 200)))
+       (todo-write-story-heading-name
+        (cadr (todo-write-story-headings (plist-get agent :thread) 1)) 200)))
 
 ;;; The overview
 
 (defconst todo-write-list--buffer "*todo-write-list*"
   "Name of the overview's buffer.")
 
-(defvar-local todo-write-list--agents nil
-  "The agents in the overview, an alist of their keys and plists.")
-
 (defvar-local todo-write-list--known nil
   "A value of `todo-write-list--earlier' and when it was read, a cons, or nil.")
 
 (defvar-local todo-write-list--rows nil
-  "The rows that were drawn last, an alist of (THREAD MADE-OF . ENTRY).")
+  "The rows that were drawn last, an alist of (THREAD (AGENT . MADE-OF) . ENTRY).")
 
 (defvar-local todo-write-list--unfolded nil
   "Non-nil shows older agents.")
@@ -179,7 +164,6 @@ that of its refused calls that are new, and how full its context is from
 
 \\{todo-write-list-mode-map}"
   :interactive nil
-  (todo-write-menu-begin-mode)
   (todo-write-buffer-set-up-table
    (lambda ()
      ;; Rows keep their order while the user is there.
@@ -188,7 +172,7 @@ that of its refused calls that are new, and how full its context is from
    :revert #'todo-write-list--print
    :toggle #'todo-write-list--toggle-older)
   ;; Emacs 28 never forgets an `add-hook' with a depth.
-  (setq-local context-menu-functions (list t #'todo-write-menu-context)
+  (setq-local context-menu-functions (list t #'todo-write-buffer-context-menu)
               todo-write-buffer-table-sorts t)
   (add-hook 'todo-write-agent-functions #'todo-write-list--on-change)
   (add-hook 'todo-write-events-functions #'todo-write-list--on-change)
@@ -306,8 +290,7 @@ If TWIN, another one looks alike, and a short id precedes the title."
 
 (defun todo-write-list--print ()
   "Print all rows, sorted."
-  (setq todo-write-list--agents nil
-        todo-write-list--known nil
+  (setq todo-write-list--known nil
         todo-write-list--rows nil)
   (funcall todo-write-events-draw))
 
@@ -319,29 +302,29 @@ KEEP non-nil means that those that are there keep their order."
   ;; Journals change by other Emacsen only, and there may be many.
   (unless (and todo-write-list--known (< (- (float-time) (cdr todo-write-list--known)) 30))
     (setq todo-write-list--known (cons (todo-write-list--earlier) (float-time))))
-  (let* ((before (and keep (mapcar #'car todo-write-list--agents)))
-         (groups (seq-group-by
-                  (lambda (agent)
-                    (not (or todo-write-list--unfolded
-                             (not (todo-write-list--old-p agent))
-                             (member (plist-get agent :thread) before))))
-                  (todo-write-list--known-agents (car todo-write-list--known))))
-         (older (length (alist-get t groups)))
-         (sorted (mapcar (lambda (agent) (cons (plist-get agent :thread) agent))
-                         (alist-get nil groups)))
+  (let* ((before (and keep (mapcar #'car todo-write-list--rows)))
+         (known (todo-write-list--known-agents (car todo-write-list--known)))
+         (sorted (seq-filter (lambda (agent)
+                               (or todo-write-list--unfolded
+                                   (not (todo-write-list--old-p agent))
+                                   (member (plist-get agent :thread) before)))
+                             known))
+         (older (- (length known) (length sorted)))
          ;; Those that were there, in their order, at the places of any of them.
-         (known (delq nil (mapcar (lambda (key) (assoc key sorted)) before)))
-         (shown (mapcar (lambda (agent) (if (member (car agent) before) (pop known) agent)) sorted))
-         (agents (mapcar #'cdr shown))
+         (there (cl-loop for key in before
+                         append (seq-filter (lambda (agent) (equal key (plist-get agent :thread)))
+                                            sorted)))
+         (agents (mapcar (lambda (agent)
+                           (if (member (plist-get agent :thread) before) (pop there) agent))
+                         sorted))
          (window (get-buffer-window nil t))
          (columns (todo-write-list--columns (if window (window-body-width window) 100))))
-    (setq todo-write-list--agents shown
-          todo-write-list--rows (mapcar (lambda (agent)
+    (setq todo-write-list--rows (mapcar (lambda (agent)
                                           (todo-write-list--row agent agents columns))
                                         agents))
     (list columns
           (mapcar #'cddr todo-write-list--rows)
-          (unless (equal shown sorted)
+          (unless (equal agents sorted)
             '(:propertize " g sorts" face todo-write-paused))
           (when (> older 0)
             (todo-write-row-button
@@ -369,8 +352,8 @@ KEEP non-nil means that those that are there keep their order."
 
 (defun todo-write-list--agent ()
   "Return the agent at point, or signal a `user-error'."
-  (todo-write-menu-require 'todo-write-list-mode)
-  (or (cdr (assoc (tabulated-list-get-id) todo-write-list--agents))
+  (todo-write-buffer-require 'todo-write-list-mode)
+  (or (caadr (assoc (tabulated-list-get-id) todo-write-list--rows))
       (user-error "No agent here")))
 
 (defun todo-write-list--toggle-older (_)
@@ -421,7 +404,7 @@ If the region is active, all agents in it are treated like the first one."
 
 (defun todo-write-list-to-forget ()
   "Return the thread at point, or those in the active region, after a question."
-  (todo-write-menu-require 'todo-write-list-mode)
+  (todo-write-buffer-require 'todo-write-list-mode)
   (let ((threads (todo-write-list--threads-here)))
     (unless (yes-or-no-p (if (cdr threads)
                              (format "Forget the plans of %d agents and their histories? "
@@ -439,10 +422,10 @@ They are grouped by state, with progress, agent, age and project beside
 them.  Signal a `user-error' if there is no thread."
   (let* ((agents (todo-write-list--titled
                   (or (todo-write-list--known-agents (todo-write-list--earlier))
-                      (todo-write-choose-signal-none))))
+                      (todo-write-buffer-signal-no-plan))))
          (input (completing-read
                  prompt
-                 (todo-write-text-completion-table
+                 (todo-write-buffer-completion-table
                   agents 'todo-write-plan
                   (pcase-lambda (`(,_ . ,agent))
                     (mapcar (lambda (cell) (todo-write-text-truncate cell 30))

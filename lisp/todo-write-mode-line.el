@@ -22,10 +22,6 @@
 
 ;;; Code:
 
-(require 'todo-write)
-(require 'todo-write-agent)
-(require 'todo-write-commands)
-(require 'todo-write-text)
 (require 'todo-write-unsaved)
 
 ;; Few agents need the user, and few tooltips are read.

@@ -16,10 +16,7 @@
 
 ;;; Code:
 
-(require 'todo-write-agent)
 (require 'todo-write-attention)
-(require 'todo-write-core)
-(require 'todo-write-module)
 (require 'todo-write-row)
 
 (declare-function alert "ext:alert" (message &rest settings))
@@ -53,7 +50,8 @@ or nil."
 In seconds since the epoch.")
 
 (defvar todo-write-notify--open nil
-  "Open notifications, a list of (WITHDRAW THREAD...).")
+  "Open notifications, a list of (WITHDRAW KEY...).
+A key is a thread, or (goal . THREAD).")
 
 (defvar todo-write-notify--began 0
   "Time at which the mode was switched on, in milliseconds since the epoch.")
@@ -74,34 +72,29 @@ In seconds since the epoch.")
   (dolist (thread (seq-mapcat #'cdr todo-write-notify--open))
     (todo-write-notify--withdraw thread)))
 
-(defun todo-write-notify--goal (agent)
-  "Return the goal of AGENT, a plist as from `todo-write-agents', or nil."
-  (plist-get (plist-get agent :plan) :goal))
-
-(defun todo-write-notify--tell-goal (thread)
-  "Notify of the end of the goal of THREAD's agent, unless that is visible."
-  (when-let* ((agent (todo-write-agent thread))
-              (goal (todo-write-notify--goal agent))
-              ((not (todo-write-agent-visible-p thread))))
-    (push (list (funcall todo-write-notify-function thread
-                         (concat (todo-write-agent-name agent)
-                                 (if (eq 'met (plist-get goal :state)) " met its goal"
-                                   " gave its goal up"))
-                         (todo-write-row-goal goal))
-                (cons 'goal thread))
+(defun todo-write-notify--show (keys title text)
+  "Notify with TITLE and TEXT of what KEYS, which withdraw that, are about.
+They are as in `todo-write-notify--open'."
+  (let ((thread (if (consp (car keys)) (cdar keys) (car keys))))
+    (push (cons (funcall todo-write-notify-function thread title text) keys)
           todo-write-notify--open)))
 
 (defun todo-write-notify--on-agent (thread old new)
   "Schedule or withdraw a notification of the agent of THREAD.
 OLD and NEW are as for `todo-write-agent-functions'."
   ;; A goal that was not seen active is not new.
-  (let ((before (todo-write-notify--goal old))
-        (after (todo-write-notify--goal new)))
+  (let ((before (plist-get (plist-get old :plan) :goal))
+        (after (plist-get (plist-get new :plan) :goal)))
     (unless (equal before after)
       (todo-write-notify--withdraw (cons 'goal thread))
       (when (and (eq 'active (plist-get before :state))
-                 (memq (plist-get after :state) '(met failed)))
-        (run-at-time 0 nil #'todo-write-notify--tell-goal thread))))
+                 (memq (plist-get after :state) '(met failed))
+                 (not (todo-write-agent-visible-p thread)))
+        (run-at-time 0 nil #'todo-write-notify--show (list (cons 'goal thread))
+                     (concat (todo-write-agent-name new)
+                             (if (eq 'met (plist-get after :state)) " met its goal"
+                               " gave its goal up"))
+                     (todo-write-row-goal after)))))
   (when (todo-write-agent-transition-p old new)
     (todo-write-notify--withdraw thread)
     (let ((wanted (and new
@@ -130,18 +123,16 @@ OLD and NEW are as for `todo-write-agent-functions'."
     (when agents
       (let ((threads (mapcar (lambda (agent) (plist-get agent :thread)) agents))
             (needed (eq 'needs-you (plist-get (car agents) :attention))))
-        (push (cons (funcall todo-write-notify-function (car threads)
-                             (if (cdr agents)
-                                 (format "%d agents %s" (length agents)
-                                         (if needed "need you" "finished"))
-                               (concat (todo-write-agent-name (car agents))
-                                       (if needed " needs you" " is done")))
-                             (if (cdr agents)
-                                 (mapconcat #'todo-write-attention-line agents "\n")
-                               ;; The title has the name.
-                               (todo-write-attention-need (car agents))))
-                    threads)
-              todo-write-notify--open)))))
+        (if (cdr agents)
+            (todo-write-notify--show threads
+                                     (format "%d agents %s" (length agents)
+                                             (if needed "need you" "finished"))
+                                     (mapconcat #'todo-write-attention-line agents "\n"))
+          (todo-write-notify--show threads
+                                   (concat (todo-write-agent-name (car agents))
+                                           (if needed " needs you" " is done"))
+                                   ;; The title has the name.
+                                   (todo-write-attention-need (car agents))))))))
 
 (defun todo-write-notify--withdraw (thread)
   "Withdraw the notification of THREAD's agent unless it is about others too."

@@ -9,11 +9,8 @@
 
 ;;; Code:
 
-(require 'todo-write)
-(require 'todo-write-choose)
-(require 'todo-write-row)
-(require 'todo-write-story-sums)
-(require 'todo-write-text)
+(require 'todo-write-buffer)
+(require 'todo-write-detail)
 
 (declare-function org-link-types "ol" ())
 
@@ -103,7 +100,7 @@ TURN is an element of `todo-write-turns'."
                   (format "  - %s +%d −%d%s\n"
                           (todo-write-text-markdown-code
                            (todo-write-text-plain
-                            (todo-write-story-sums-relative (plist-get file :path) project)))
+                            (todo-write-detail-relative (plist-get file :path) project)))
                           (plist-get file :added) (plist-get file :removed)
                           (if (plist-get file :byCommand) ", by command" "")))
                 (plist-get work :files) "")
@@ -121,7 +118,7 @@ FORMAT is as in `todo-write-check-list': Markdown with files, lines and
 prompts, or interactively with a prefix argument, Org.  In a review, copy
 that as for a pull request: files, tasks or prompts, commits, commands
 that failed, and your comments."
-  (interactive (list (todo-write-choose-thread)
+  (interactive (list (todo-write-buffer-thread)
                      (and current-prefix-arg 'org)))
   (let* ((review todo-write-org-review)
          (format (unless review format))

@@ -13,7 +13,7 @@
 (require 'map)
 (require 'todo-write)
 (require 'todo-write-agent)
-(require 'todo-write-choose)
+(require 'todo-write-buffer)
 (require 'todo-write-host)
 (require 'todo-write-machines)
 (require 'todo-write-terminal)
@@ -57,7 +57,7 @@ Claude Code in the folder in which the session began, or Codex in that of
 the project, in the terminal of `todo-write-terminal-function'.
 Interactively, THREAD is that at point in the overview, else that of this
 buffer or of the current project."
-  (interactive (list (todo-write-choose-thread)))
+  (interactive (list (todo-write-buffer-thread)))
   (let* ((way (or (todo-write-resume--way thread)
                   (user-error
                    "Only sessions of Claude Code, Codex and agent-shell can be resumed")))

@@ -14,27 +14,12 @@
 ;;; Code:
 
 (require 'diff-mode)
-(require 'todo-write)
-(require 'todo-write-commands)
 (require 'todo-write-compose)
 (require 'todo-write-unsaved)
-(require 'todo-write-menu)
 (require 'todo-write-org)
-(require 'todo-write-buffer)
-(require 'todo-write-row)
-(require 'todo-write-story)
-(require 'todo-write-story-sums)
-(require 'todo-write-text)
-(require 'todo-write-turns)
 (require 'todo-write-visit)
 
 ;;; State
-
-(cl-defstruct (todo-write-review--scope (:constructor todo-write-review--make-scope) (:copier nil))
-  "Which changes a review shows.
-ID, PATH, ENTRY and ALL are as for `todo-write-plan-review-files', and WHAT
-names them in words."
-  id path entry all what)
 
 (cl-defstruct (todo-write-review--file (:constructor todo-write-review--make-file) (:copier nil))
   "A file in a review.
@@ -43,8 +28,10 @@ new change, or nil, and OVERLAY is on its text.  MARKED non-nil means that
 it was marked as reviewed up to that."
   path until overlay marked)
 
-(defvar-local todo-write-review--shown nil
-  "The `todo-write-review--scope' of this buffer.")
+(defvar-local todo-write-review--scope nil
+  "Which changes this buffer shows, a list (WHAT ID PATH ENTRY ALL).
+WHAT names them in words; the others are as for
+`todo-write-plan-review-files'.")
 
 (defvar-local todo-write-review--files nil
   "The files of this buffer, `todo-write-review--file' structures.")
@@ -122,29 +109,29 @@ For `todo-write-events-functions'."
 
 (defun todo-write-review--set-header ()
   "Say in the header line what this review shows, and what is new since."
-  (let* ((scope todo-write-review--shown)
-         (files (length todo-write-review--files))
-         (marked (seq-count #'todo-write-review--file-marked todo-write-review--files))
-         (unsaved (length (todo-write-unsaved-paths
-                           todo-write-view-thread
-                           (mapcar #'todo-write-review--file-path todo-write-review--files))))
-         (newer (if (todo-write-review--scope-entry scope) 0
-                  (todo-write-core-call todo-write-dyn--review-newer
-                    todo-write-view-thread (todo-write-review--scope-id scope)
-                    (todo-write-review--scope-path scope) todo-write-review--newest)))
-         (parts
-          (list (concat (if (todo-write-review--scope-all scope) "Changes of " "New changes of ")
-                        (todo-write-review--scope-what scope) ": "
-                        (and (> todo-write-review--more 0) (format "%d of " files))
-                        (todo-write-text-count (+ files todo-write-review--more) "file"))
-                (and (> marked 0) (format "%d reviewed" marked))
-                ;; The changes are those of the files on disk.
-                (and (> unsaved 0)
-                     (format "%s not saved; C-x s saves" (todo-write-text-count unsaved "file")))
-                (and (> newer 0)
-                     (propertize (concat (todo-write-text-count newer "more file")
-                                         " to review; g shows all")
-                                 'face 'todo-write-attention)))))
+  (pcase-let* ((`(,what ,id ,path ,entry ,all) todo-write-review--scope)
+               (files (length todo-write-review--files))
+               (marked (seq-count #'todo-write-review--file-marked todo-write-review--files))
+               (unsaved (length (todo-write-unsaved-paths
+                                 todo-write-view-thread
+                                 (mapcar #'todo-write-review--file-path
+                                         todo-write-review--files))))
+               (newer (if entry 0
+                        (todo-write-core-call todo-write-dyn--review-newer
+                          todo-write-view-thread id path todo-write-review--newest)))
+               (parts
+                (list (concat (if all "Changes of " "New changes of ") what ": "
+                              (and (> todo-write-review--more 0) (format "%d of " files))
+                              (todo-write-text-count (+ files todo-write-review--more) "file"))
+                      (and (> marked 0) (format "%d reviewed" marked))
+                      ;; The changes are those of the files on disk.
+                      (and (> unsaved 0)
+                           (format "%s not saved; C-x s saves"
+                                   (todo-write-text-count unsaved "file")))
+                      (and (> newer 0)
+                           (propertize (concat (todo-write-text-count newer "more file")
+                                               " to review; g shows all")
+                                       'face 'todo-write-attention)))))
     (setq header-line-format
           (string-replace "%" "%%"
                           (concat " " (string-join (delq nil parts)
@@ -153,18 +140,15 @@ For `todo-write-events-functions'."
 
 (defun todo-write-review--find (thread scope)
   "Return the changes of SCOPE of THREAD; see `todo-write-plan-review-files'."
-  (todo-write-plan-review-files
-   thread (todo-write-review--scope-id scope) (todo-write-review--scope-path scope)
-   (todo-write-review--scope-entry scope) (todo-write-review--scope-all scope)
-   todo-write-review--most-files))
+  (apply #'todo-write-plan-review-files thread
+         (append (cdr scope) (list todo-write-review--most-files))))
 
 (defun todo-write-review--draw (&optional found)
   "Draw what is new now; point stays on its line.
 FOUND is the value of `todo-write-review--find' if the caller has it."
-  (todo-write-menu-require 'todo-write-review-mode)
-  (let* ((scope todo-write-review--shown)
-         (thread todo-write-view-thread)
-         (found (or found (todo-write-review--find thread scope)))
+  (todo-write-buffer-require 'todo-write-review-mode)
+  (let* ((thread todo-write-view-thread)
+         (found (or found (todo-write-review--find thread todo-write-review--scope)))
          (project (plist-get (todo-write-about thread) :project)))
     ;; Also those of an earlier review.
     (delete-all-overlays)
@@ -179,7 +163,7 @@ FOUND is the value of `todo-write-review--find' if the caller has it."
       (when (> todo-write-review--more 0)
         (insert (propertize
                  (format "# %s: %s\n" (todo-write-text-count todo-write-review--more "more file")
-                         (if (todo-write-review--scope-all scope)
+                         (if (nth 4 todo-write-review--scope)
                              "v on a task, a prompt or a file of the plan shows its own"
                            "g shows the rest once these are reviewed"))
                  'face 'todo-write-detail))))
@@ -188,7 +172,7 @@ FOUND is the value of `todo-write-review--find' if the caller has it."
 
 (defun todo-write-review--draw-again (&rest _)
   "Draw what is new now; begin with its first file if all others are reviewed."
-  (let ((done (and (not (todo-write-review--scope-all todo-write-review--shown))
+  (let ((done (and (not (nth 4 todo-write-review--scope))
                    (seq-every-p #'todo-write-review--file-marked todo-write-review--files))))
     (todo-write-review--draw)
     (when (and done todo-write-review--files)
@@ -204,7 +188,7 @@ Return it as a `todo-write-review--file'."
      thread path
      (if (equal patch "")
          (format "# %s: changed and changed back\n"
-                 (todo-write-text-line (todo-write-story-sums-relative path project)))
+                 (todo-write-text-line (todo-write-detail-relative path project)))
        patch))
     (put-text-property start (point) 'todo-write-comment-items (plist-get file :items))
     (let ((made (todo-write-review--make-file :path path :until (plist-get file :until)
@@ -230,7 +214,7 @@ Return it as a `todo-write-review--file'."
 With a prefix argument ALL, mark those of all files.  What the agent has
 changed after what this buffer shows stays new."
   (interactive "P" todo-write-review-mode)
-  (todo-write-menu-require 'todo-write-review-mode)
+  (todo-write-buffer-require 'todo-write-review-mode)
   (let* ((here (seq-some (lambda (overlay) (overlay-get overlay 'todo-write-review-file))
                          (overlays-at (point))))
          (files (cond (all todo-write-review--files)
@@ -266,7 +250,7 @@ changed after what this buffer shows stays new."
   "Return the name of the file in PATHS, a list, or how many they are."
   (if (cdr paths) (todo-write-text-count (length paths) "file")
     (todo-write-text-line
-     (todo-write-story-sums-relative
+     (todo-write-detail-relative
       (car paths) (plist-get (todo-write-about todo-write-view-thread) :project)))))
 
 (defun todo-write-review--goto (file)
@@ -278,7 +262,7 @@ changed after what this buffer shows stays new."
 (defun todo-write-review-unmark ()
   "Undo the last `todo-write-review-mark': what it marked is new again."
   (interactive nil todo-write-review-mode)
-  (todo-write-menu-require 'todo-write-review-mode)
+  (todo-write-buffer-require 'todo-write-review-mode)
   (pcase-let ((`(,paths . ,former) (or (pop todo-write-review--undo)
                                         (user-error "Nothing was marked here"))))
     (todo-write-plan-mark todo-write-view-thread former nil)
@@ -355,14 +339,14 @@ the line.  This works in a review and in the diff of a plan.  The agent
 gets the name of the file, the number of the line, and the lines, too; see
 `todo-write-tell'."
   (interactive nil todo-write-visit-diff-mode)
-  (todo-write-menu-require 'todo-write-visit-diff-mode)
+  (todo-write-buffer-require 'todo-write-visit-diff-mode)
   (pcase-let ((`(,thread ,about) (todo-write-review--comment-about)))
     (deactivate-mark)
     (todo-write-compose
      "*todo-write-comment*" (list thread about)
      (concat "Comment on "
              (todo-write-text-line
-              (todo-write-story-sums-place (plist-get about :path) (plist-get about :line)
+              (todo-write-detail-place (plist-get about :path) (plist-get about :line)
                                            (plist-get (todo-write-about thread) :project))))
      (lambda (text)
        ;; It signals for an empty text.
@@ -426,7 +410,7 @@ Those count that are among the observations in memory."
                                                                       (overlay-end overlay)))
              collect (format "- %s +%d −%d%s"
                              (todo-write-review--code
-                              (todo-write-story-sums-relative (todo-write-review--file-path file)
+                              (todo-write-detail-relative (todo-write-review--file-path file)
                                                               project))
                              added removed
                              (if (todo-write-review--file-marked file) ", reviewed" "")))
@@ -455,7 +439,7 @@ Those count that are among the observations in memory."
                 (cl-loop for comment in (todo-write-plan-comments thread)
                          for path = (plist-get comment :path)
                          for place = (and path (concat (todo-write-review--code
-                                                        (todo-write-story-sums-place
+                                                        (todo-write-detail-place
                                                          path (plist-get comment :line) project))
                                                        ": "))
                          collect (concat "- " place
@@ -486,7 +470,7 @@ Elsewhere, show those of the whole plan."
       (todo-write-visit-begin-diff (todo-write-visit-folder thread))
       (todo-write-review-mode)
       (setq todo-write-view-thread thread
-            todo-write-review--shown scope)
+            todo-write-review--scope scope)
       (todo-write-review--draw found)
       (goto-char (point-min)))
     (pop-to-buffer buffer)
@@ -498,27 +482,21 @@ Elsewhere, show those of the whole plan."
   "Return the scope of ID, PATH and RANGE in THREAD; see `todo-write-review'."
   (let* ((entry (and (todo-write-story-entry-p path) (todo-write-story-entry-result path)))
          (path (and (stringp path) path))
-         (last (if (equal range '(4)) (car (todo-write-turns-headings thread 0)) 0))
+         (last (if (equal range '(4)) (car (todo-write-story-headings thread 0)) 0))
          (turn (and last (> last 0) last)))
-    (todo-write-review--make-scope
-     :id (cond ((not turn) id)
-               ((or (stringp id) (eq id 'outside)) (cons id turn))
-               (t (cons 'turn turn)))
-     :path path
-     :entry (plist-get entry :id)
-     :all (and range t)
-     :what (concat (if entry "this entry" (todo-write-visit-what thread id path))
-                   (and turn " since your last prompt")))))
+    (list (concat (if entry "this entry" (todo-write-visit-what thread id path))
+                  (and turn " since your last prompt"))
+          (cond ((not turn) id)
+                ((or (stringp id) (eq id 'outside)) (cons id turn))
+                (t (cons 'turn turn)))
+          path (plist-get entry :id) (and range t))))
 
 (defun todo-write-review--nothing (thread scope)
   "Return that nothing is new in SCOPE of THREAD, and what there is elsewhere."
-  (let ((what (todo-write-review--scope-what scope))
-        (files (length (plist-get (todo-write-new thread) :files))))
-    (cond ((todo-write-review--scope-all scope)
-           (format "No changes of %s are recorded" what))
-          ((and (> files 0) (or (todo-write-review--scope-id scope)
-                                (todo-write-review--scope-path scope)
-                                (todo-write-review--scope-entry scope)))
+  (pcase-let ((`(,what ,id ,path ,entry ,all) scope)
+              (files (length (plist-get (todo-write-new thread) :files))))
+    (cond (all (format "No changes of %s are recorded" what))
+          ((and (> files 0) (or id path entry))
            (format "Nothing is new in %s; v on the header shows %s of the plan"
                    what (todo-write-text-count files "new file")))
           (t (format "Nothing is new in %s; C-u C-u v shows all that was changed" what)))))

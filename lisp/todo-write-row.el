@@ -15,11 +15,8 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'font-lock)
 (require 'todo-write)
-(require 'todo-write-text)
-(require 'subr-x)
 
 (defgroup todo-write-faces nil
   "Faces of plans."
@@ -312,11 +309,11 @@ Each has its face.  Non-nil SHORT leaves a number out that is 0."
         (put-text-property start end 'face (list 'todo-write-lines-new face)))
       (setq start end))))
 
-(defun todo-write-row-insert-flow (parts separator indent width)
+(defun todo-write-row-insert-flow (parts indent width)
   "Insert PARTS, strings, in lines of WIDTH columns, of which INDENT are blank.
-SEPARATOR stands between the parts of a line, by default a dot."
-  (let ((separator (or separator (propertize (format " %s " (todo-write-text-shape 'dot))
-                                             'face 'todo-write-detail)))
+A dot stands between the parts of a line."
+  (let ((separator (propertize (format " %s " (todo-write-text-shape 'dot))
+                               'face 'todo-write-detail))
         (room (max 5 (- width indent)))
         (column 0))
     (dolist (part parts)
@@ -368,30 +365,27 @@ Tasks of the user that the agent cannot be told of are counted apart:
   (or (plist-get summary :count) "0/0"))
 
 (defun todo-write-row-progress (summary)
-  "Return the state and the count of SUMMARY as a short string."
-  (let ((count (todo-write-row-count summary)))
-    (pcase (plist-get summary :state)
-      ((or 'nil 'empty) "no tasks")
-      ('done (concat (todo-write-text-shape 'completed) " done " count))
-      ((and 'paused (guard (eq 'end-of-turn (plist-get summary :ending))))
-       (concat (todo-write-text-shape 'ended) " stopped " count))
-      ('paused (concat (todo-write-text-shape 'paused) " paused " count))
-      (_ count))))
+  "Return the state and the count of SUMMARY as a short string in its face."
+  (pcase-let* ((count (todo-write-row-count summary))
+               (`(,face ,shape ,word)
+                (pcase (plist-get summary :state)
+                  ((or 'nil 'empty) '(todo-write-time))
+                  ('done '(todo-write-done completed "done"))
+                  ((and 'paused (guard (eq 'end-of-turn (plist-get summary :ending))))
+                   '(todo-write-paused ended "stopped"))
+                  ('paused '(todo-write-paused paused "paused"))
+                  (_ '(todo-write-title)))))
+    (propertize (cond (shape (format "%s %s %s" (todo-write-text-shape shape) word count))
+                      ((eq face 'todo-write-time) "no tasks")
+                      (t count))
+                'face face)))
 
-(defun todo-write-row-progress-face (state)
-  "Return the face of the `todo-write-row-progress' of a plan in STATE."
-  (pcase state
-    ((or 'nil 'empty) 'todo-write-time)
-    ('done 'todo-write-done)
-    ('paused 'todo-write-paused)
-    (_ 'todo-write-title)))
-
-(defun todo-write-row-insert-bar (completed total width)
-  "Insert a bar of WIDTH columns for COMPLETED of TOTAL tasks."
+(defun todo-write-row--bar (completed total width)
+  "Return a bar of WIDTH columns for COMPLETED of TOTAL tasks."
   (let* ((full (todo-write-text-shape 'full))
          (cells (/ width (string-width full)))
-         (filled (if (> total 0) (/ (* completed cells) total) 0)))
-    (insert (propertize (make-string filled (aref full 0)) 'face 'todo-write-completed-shape)
+         (filled (/ (* completed cells) total)))
+    (concat (propertize (make-string filled (aref full 0)) 'face 'todo-write-completed-shape)
             (propertize (make-string (- cells filled) (aref (todo-write-text-shape 'rest) 0))
                         'face 'todo-write-time))))
 
@@ -402,8 +396,7 @@ a string or nil, follows the title.  WORK is a list (ADDED REMOVED) of
 numbers of lines, or nil.  TITLE is for a session without one.  The
 numbers and the bar are left out before the title is cut."
   (let* ((total (or (plist-get summary :total) 0))
-         (progress (propertize (todo-write-row-progress summary) 'face
-                               (todo-write-row-progress-face (plist-get summary :state))))
+         (progress (todo-write-row-progress summary))
          (note (string-join (delq nil (list (and (plist-get summary :unsaved) "not saved") note))
                             "; "))
          (note (if (string-empty-p note) "" (format "  (%s)" (todo-write-text-line note 60))))
@@ -412,9 +405,7 @@ numbers and the bar are left out before the title is cut."
          (free (apply #'- width 3 (mapcar #'todo-write-text-width (list progress title note))))
          (size (min 20 (/ width 4)))
          (bar (if (and (> total 0) (>= size 8) (>= free (+ 2 size)))
-                  (concat "  " (todo-write-row-string
-                                 (todo-write-row-insert-bar (plist-get summary :completed)
-                                                            total size)))
+                  (concat "  " (todo-write-row--bar (plist-get summary :completed) total size))
                 ""))
          (lines (concat "   " (and work (todo-write-row-lines (car work) (cadr work)))))
          (lines (if (< 3 (todo-write-text-width lines) (1+ (- free (todo-write-text-width bar))))

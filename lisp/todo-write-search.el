@@ -12,16 +12,7 @@
 
 ;;; Code:
 
-(require 'todo-write)
-(require 'todo-write-commands)
 (require 'todo-write-history)
-(require 'todo-write-menu)
-(require 'todo-write-buffer)
-(require 'todo-write-row)
-(require 'todo-write-story)
-(require 'todo-write-text)
-(require 'todo-write-turns)
-(require 'todo-write-view-move)
 
 (defconst todo-write-search--limit 500
   "The greatest number of places found.")
@@ -46,13 +37,13 @@
 
 \\{todo-write-search-mode-map}"
   :interactive nil
-  (todo-write-menu-begin-mode)
   (todo-write-buffer-set-up-table
    #'todo-write-search--table
    (lambda (place) (todo-write-search--show place t))
    :revert (lambda ()
-             (todo-write-search--show-places
-              (todo-write-search--find todo-write-search--text todo-write-view-thread)))
+             (setq todo-write-search--places
+                   (todo-write-search--find todo-write-search--text todo-write-view-thread))
+             (funcall todo-write-events-draw))
    :step (lambda (count)
            (let ((start (point)))
              (forward-line count)
@@ -83,18 +74,15 @@ newest first.  Say which journals cannot be read.  `C-g' quits."
                   (todo-write-core-call todo-write-dyn--search-all text todo-write-search--limit)))
       (dolist (problem unreadable)
         (message "%s" problem))
-      (todo-write-search--name places))))
-
-(defun todo-write-search--name (places)
-  "Name the plans of PLACES that have no title; return PLACES."
-  (let ((kept (todo-write-threads-kept)))
-    (dolist (place places places)
-      (let ((thread (plist-get place :thread)))
-        (unless (plist-get place :title)
-          (plist-put place :title
-                     (todo-write-plan-name
-                      thread nil nil
-                      (seq-find (lambda (one) (equal thread (plist-get one :key))) kept))))))))
+      (let ((kept (todo-write-threads-kept)))
+        (dolist (place places places)
+          (let ((thread (plist-get place :thread)))
+            (unless (plist-get place :title)
+              (plist-put place :title
+                         (todo-write-plan-name
+                          thread nil nil
+                          (seq-find (lambda (one) (equal thread (plist-get one :key)))
+                                    kept))))))))))
 
 ;;;###autoload
 (defun todo-write-search (text &optional thread)
@@ -116,24 +104,20 @@ Signal a `user-error' if TEXT is blank or nothing is found."
                     (user-error (if thread "This plan has no \"%s\"" "No plan has \"%s\"")
                                 text))))
     (todo-write-buffer-pop-to "*todo-write-search*" 'todo-write-search-mode thread)
-    (setq todo-write-search--text text)
-    (todo-write-search--show-places places)
+    (setq todo-write-search--text text
+          todo-write-search--places places)
+    (funcall todo-write-events-draw)
     (goto-char (point-min))
     (current-buffer)))
 
 ;;; Display
 
-(defun todo-write-search--show-places (places)
-  "Show PLACES in this buffer."
-  (setq todo-write-search--places places)
-  (funcall todo-write-events-draw))
-
 (defun todo-write-search--table ()
   "Return the places, as for `todo-write-buffer-set-up-table'."
   (let* ((places todo-write-search--places)
          (regexp (regexp-opt (split-string todo-write-search--text)))
-         (all (and todo-write-view-thread (todo-write-turns-all todo-write-view-thread)))
-         (turns (and (seq-some #'todo-write-turns-name all) all))
+         (all (and todo-write-view-thread (todo-write-story-all-headings todo-write-view-thread)))
+         (turns (and (seq-some #'todo-write-story-heading-name all) all))
          (titles (mapcar (lambda (place) (string-width (plist-get place :title))) places)))
     (list `(("Age" 6 ,(lambda (entry other)
                         (> (plist-get (car entry) :timestamp)
@@ -148,7 +132,7 @@ Signal a `user-error' if TEXT is blank or nothing is found."
 
 (defun todo-write-search--entry (place regexp turns)
   "Return the entry of PLACE; what REGEXP matches is highlighted.
-TURNS is as from `todo-write-turns-all', or nil."
+TURNS is as from `todo-write-story-all-headings', or nil."
   (let* ((case-fold-search t)
          (line (todo-write-text-line (plist-get place :line)))
          (title (todo-write-text-line (plist-get place :title)))
@@ -163,8 +147,8 @@ TURNS is as from `todo-write-turns-all', or nil."
            (unless todo-write-view-thread
              (list (todo-write-text-helped (propertize title 'face 'bold))))
            (when turns
-             (list (propertize (or (todo-write-turns-name
-                                    (todo-write-turns-heading-at
+             (list (propertize (or (todo-write-story-heading-name
+                                    (todo-write-story-heading-at
                                      turns (plist-get place :timestamp)))
                                    "")
                                'face 'todo-write-prompt)))
@@ -186,7 +170,7 @@ TURNS is as from `todo-write-turns-all', or nil."
     (when (and select window)
       (select-window window))
     (with-current-buffer buffer
-      (let ((found (and id (todo-write-view-move-goto-any id))))
+      (let ((found (and id (todo-write-view-goto id))))
         (cond ((or (and (plist-get place :type) (todo-write-search--goto-entry place)) found)
                (when window
                  (set-window-point window (point))))
@@ -197,7 +181,7 @@ TURNS is as from `todo-write-turns-all', or nil."
   "Show what was said or run at PLACE in its story, in full, and move there.
 What the story does not have leads to the prompt of its time.  Return nil
 if that is not known, either."
-  (let* ((turn (todo-write-turns-at todo-write-view-thread (plist-get place :timestamp)))
+  (let* ((turn (todo-write-story-turn-at todo-write-view-thread (plist-get place :timestamp)))
          (asked (equal "INTENT" (plist-get place :type)))
          (part (or (and (not asked) (plist-get place :item)) (cons 'turn turn)))
          (entry (seq-find (lambda (entry)
@@ -211,7 +195,7 @@ if that is not known, either."
                                                         todo-write-view-thread turn))))
                                 (t (todo-write-story-entries todo-write-view-thread part))))))
     (cond
-     ((and entry (todo-write-view-move-goto-entry part (todo-write-story-entry-key entry)))
+     ((and entry (todo-write-view-goto-entry part (todo-write-story-entry-key entry)))
       ;; Below the line of the entry, all of it has the line, broken into shorter ones.
       (let ((start (point))
             (end (next-single-property-change (point) 'button nil (point-max))))
@@ -226,7 +210,7 @@ if that is not known, either."
           (goto-char start))
         (forward-line 0))
       t)
-     ((and turn (not (stringp part))) (todo-write-view-move-goto-turn turn)))))
+     ((and turn (not (stringp part))) (todo-write-view-goto-turn turn)))))
 
 (provide 'todo-write-search)
 ;;; todo-write-search.el ends here

@@ -7,19 +7,13 @@
 
 ;; The story of a task, shown below its open row: a summary of the work, the files
 ;; that changed, and a line for each thing that the agent said, ran or changed.  A
-;; call and its result are one entry.  todo-write-visit.el acts on the entries.
+;; call and its result are one entry.  todo-write-visit.el acts on the entries.  Here is also
+;; what the headings of turns say, and which tasks began and ended in a turn.
 
 ;;; Code:
 
-(require 'todo-write)
 (require 'todo-write-calls)
-(require 'todo-write-story-words)
 (require 'todo-write-detail)
-(require 'todo-write-json)
-(require 'todo-write-row)
-(require 'todo-write-story-sums)
-(require 'todo-write-text)
-(require 'todo-write-turns)
 
 (defconst todo-write-story-limit 40
   "Number of entries that an open row shows, the newest.
@@ -86,7 +80,7 @@ NEWEST non-nil means only those of the newest so many observations."
                                    collect (todo-write-story--make-entry
                                             :key (format "%s/%d" id number)
                                             :kind 'change :time time :text text)))
-                         (id (todo-write-story--tasks thread (cdr id) newest)))))
+                         (id (todo-write-story-tasks thread (cdr id) newest)))))
       (sort (append (seq-take changes 1) entries (seq-drop changes 1))
             (lambda (a b) (< (todo-write-story-entry-time a)
                              (todo-write-story-entry-time b)))))))
@@ -99,7 +93,7 @@ NEWEST non-nil means only those of the newest so many observations."
       (let ((entry (todo-write-story--read observation calls project)))
         (when entry
           (push entry entries)))
-      (cl-loop for (text . url) in (todo-write-story-words-git observation)
+      (cl-loop for (text . url) in (todo-write-detail-git observation)
                for number from 1
                for call = (gethash (plist-get (plist-get observation :metadata) :callId) calls)
                do (push (todo-write-story--make-entry
@@ -148,7 +142,7 @@ of a call becomes part of the entry of the call."
            :key (plist-get observation :id) :kind 'change
            :time (plist-get observation :timestamp)
            :text (todo-write-text-line
-                  (concat (plist-get fields :text) (todo-write-story-words-told observation))
+                  (concat (plist-get fields :text) (todo-write-detail-told observation))
                   400)))))
      ((and entry (equal type "TOOL_EXECUTION"))
       (setf (todo-write-story-entry-result entry) observation)
@@ -236,7 +230,7 @@ Return nil if it is."
 (defun todo-write-story--files-text (files project)
   "Return the names of FILES, a list of plists, relative to PROJECT, as a line."
   (let ((path (todo-write-text-line
-               (todo-write-story-sums-relative (plist-get (car files) :path) project))))
+               (todo-write-detail-relative (plist-get (car files) :path) project))))
     (if (cdr files) (format "%s and %d more" path (length (cdr files))) path)))
 
 (defun todo-write-story-files (entry)
@@ -300,7 +294,7 @@ else all of INPUT."
                            "query" "url" "description" "prompt" "input" "code" "chars")))
          (text (todo-write-story--words (cdr (assoc name fields)))))
     (cond ((member name '("file_path" "notebook_path" "path"))
-           (concat (todo-write-story-sums-relative text project)
+           (concat (todo-write-detail-relative text project)
                    (let* ((offset (cdr (assoc "offset" fields)))
                           (limit (cdr (assoc "limit" fields)))
                           (first (if (natnump offset) offset 1)))
@@ -368,7 +362,7 @@ CUT non-nil means that the heading of a turn shows its line in part."
                           "\n" (todo-write-text-trim (todo-write-story-text content nil))))))
       (todo-write-story--insert-entries thread (list prompt) width width
                                         (todo-write-story--date prompt)))
-    (setq day (todo-write-story-sums-insert thread id width))
+    (setq day (todo-write-detail-insert-sums thread id width))
     (when (> hidden 0)
       (insert (todo-write-row-button (propertize (if newest "     Earlier"
                                                    (format "     %d earlier" hidden))
@@ -382,14 +376,21 @@ CUT non-nil means that the heading of a turn shows its line in part."
      (if (consp id) (and entries (todo-write-story--date (car entries))) day))))
 
 (defun todo-write-story-running (thread)
-  "Return the text of the call of THREAD's agent that has not ended, or nil.
-That is its newest one, if nothing was said or returned after it."
-  (let* ((newest (todo-write-observations
-                  thread :limit 1 :types '("TOOL_CALL" "TOOL_EXECUTION" "MESSAGE")))
-         (entry (car (todo-write-story--entries-of
-                      (append newest nil) (plist-get (todo-write-about thread) :project)))))
-    (when (and entry (equal "TOOL_CALL" (plist-get (aref newest 0) :type)))
-      (todo-write-story-line entry))))
+  "Return the text of the newest call of THREAD's agent without a result, or nil.
+Nothing was said after it."
+  (cl-loop with ended = nil
+           for observation across (reverse (todo-write-observations
+                                            thread :limit 20
+                                            :types '("TOOL_CALL" "TOOL_EXECUTION" "MESSAGE")))
+           for id = (plist-get (plist-get observation :metadata) :callId)
+           for type = (plist-get observation :type)
+           until (equal type "MESSAGE")
+           if (equal type "TOOL_EXECUTION") do (push id ended)
+           else unless (and id (member id ended))
+           return (when-let* ((entry (car (todo-write-story--entries-of
+                                           (list observation)
+                                           (plist-get (todo-write-about thread) :project)))))
+                    (todo-write-story-line entry))))
 
 (defun todo-write-story-prompt (thread number)
   "Return the prompt of the turn NUMBER of THREAD as an entry, or nil."
@@ -413,15 +414,15 @@ DAY is the date that is above them, nil for today."
       (todo-write-story--insert-entry entry width room)
       (when (member (todo-write-story-entry-key entry) todo-write-row-open)
         (if-let* ((part (todo-write-story-entry-part entry)))
-            (todo-write-story-sums-insert thread part width)
+            (todo-write-detail-insert-sums thread part width)
           (todo-write-story--insert-whole entry width (get-text-property start 'button)))))))
 
 (defun todo-write-story--reason (entry)
   "Return the line that says why the call of ENTRY failed, or nil."
-  (or (todo-write-story-words-refusal (todo-write-story-entry-result entry))
+  (or (todo-write-detail-refusal (todo-write-story-entry-result entry))
       (when-let* ((output (and (memq (todo-write-story-outcome entry) '(failed refused))
                                (todo-write-story-output entry)))
-                  (line (todo-write-story-words-failure output)))
+                  (line (todo-write-detail-failure output)))
         (todo-write-text-line line 200))))
 
 (defun todo-write-story--mark (entry)
@@ -492,7 +493,7 @@ DAY is the date that is above them, nil for today."
                                          (and code (not (eql code 0))
                                               (format ", exit code %s" code))
                                          (mapconcat (lambda (remark) (concat ", " remark))
-                                                    (todo-write-story-words-remarks result) "")
+                                                    (todo-write-detail-remarks result) "")
                                          (and reason (concat ": " reason))))
                                 'todo-write-entry entry
                                 'todo-write-key (todo-write-story-entry-key entry)
@@ -540,7 +541,7 @@ It belongs to BUTTON, the value of that property in the line of ENTRY."
                            (list (and call (todo-write-story-text content nil)))
                            (mapcar (lambda (file) (plist-get file :patch))
                                    (todo-write-story-files entry))
-                           (when-let* ((remarks (todo-write-story-words-remarks
+                           (when-let* ((remarks (todo-write-detail-remarks
                                                  (todo-write-story-entry-result entry))))
                              (list (string-join remarks ", ")))
                            ;; What an edit returns repeats what it changed.
@@ -550,8 +551,7 @@ It belongs to BUTTON, the value of that property in the line of ENTRY."
     (dolist (text texts)
       (dolist (line (split-string (todo-write-text-trim-end (todo-write-text-plain-lines text))
                                   "\n"))
-        (todo-write-detail-insert-filled line width todo-write-story--head
-                                         todo-write-story--head is-code)))
+        (todo-write-detail-insert-filled line width todo-write-story--head is-code)))
     (todo-write-row-make-button start (point) 'todo-write-entry nil
                                 'todo-write-entry entry
                                 'todo-write-key (todo-write-story-entry-key entry)
@@ -560,27 +560,108 @@ It belongs to BUTTON, the value of that property in the line of ENTRY."
     ;; Pressing it is pressing the line; moving stops only there.
     (put-text-property start (point) 'button button)))
 
-;;; Changes of tasks in a turn
+;;; Turns
 
-(defun todo-write-story--tasks (thread number newest)
-  "Return entries of the `todo-write-turns-events' of THREAD, NUMBER and NEWEST."
-  (mapcar
-   (lambda (event)
-     (let* ((item (todo-write-turns-event-item event))
-            (kind (todo-write-turns-event-kind event))
-            (time (plist-get (todo-write-turns-event-revision event) :timestamp))
-            (part (cons (plist-get item :id) number)))
-       (todo-write-story--make-entry
-        :key (format "%d/%s/%s/%d" number (car part) kind time)
-        :kind 'task :time time :shape kind :part part
-        :text (todo-write-text-line (plist-get item :content) 400)
-        :end (lambda ()
-               (if (eq kind 'removed)
-                   (propertize (todo-write-detail-departure thread (car part))
-                               'face 'todo-write-time)
-                 (when-let* ((work (and (eq kind 'completed) (todo-write-work thread part))))
-                   (todo-write-row-lines (plist-get work :added) (plist-get work :removed) t)))))))
-   (todo-write-turns-events thread number newest)))
+(defun todo-write-story-headings (thread most)
+  "Return the newest MOST turns of THREAD, as (COUNT . HEADINGS).
+COUNT is the number of all turns, and HEADINGS a list of plists, newest
+first:
+  :turn      the number of the turn, from 1 on
+  :prompt :said  one line of each, as in `todo-write-turns'
+  :began :ended :ending :items  as there
+  :completed  the number of items completed in it
+  :added :removed :failed :refused  numbers of lines, failed commands
+             and refused calls
+  :commits   the number of commits, and :commit, the id of the last
+  :outside   t if files were changed or commands run outside any item"
+  (todo-write-core-call todo-write-dyn--turn-headings thread most))
+
+(defun todo-write-story-all-headings (thread)
+  "Return the headings of all turns of THREAD, oldest first."
+  (reverse (cdr (todo-write-story-headings thread most-positive-fixnum))))
+
+(defun todo-write-story-heading-at (headings time)
+  "Return that of HEADINGS whose turn was at TIME, in milliseconds.
+HEADINGS is as from `todo-write-story-all-headings'.  Before the first
+turn, that is the first one.  Return nil if there are no headings."
+  (or (car (last (seq-take-while (lambda (heading) (<= (plist-get heading :began) time))
+                                 headings)))
+      (car headings)))
+
+(defun todo-write-story-turn-at (thread time)
+  "Return the number of the turn of THREAD at TIME, in milliseconds, or nil.
+Before the first turn, that is the first one."
+  (plist-get (todo-write-story-heading-at (todo-write-story-all-headings thread) time) :turn))
+
+(defun todo-write-story-heading-name (heading &optional width)
+  "Return the prompt of HEADING in quotes, a line, or nil if it has none.
+It has at most WIDTH columns, by default 60."
+  (when-let* ((prompt (plist-get heading :prompt)))
+    (concat (todo-write-text-shape 'quote) (todo-write-text-line prompt (or width 60))
+            (todo-write-text-shape 'unquote))))
+
+(defun todo-write-story-tasks (thread number &optional newest)
+  "Return entries of the tasks of THREAD in its turn NUMBER, oldest first.
+A task began, was completed, or left the list unfinished, perhaps before
+it began.  NEWEST non-nil means only those of the newest so many tasks and
+lists."
+  (let* ((count (car (todo-write-story-headings thread 0)))
+         ;; That turn comes last, after the one that followed it.
+         (headings (reverse (cdr (todo-write-story-headings thread (max 0 (- count number -1))))))
+         (turn (car headings))
+         (next (cadr headings))
+         (ids (plist-get turn :items))
+         events)
+    (cl-flet ((within-p (revision)
+                (let ((time (plist-get revision :timestamp)))
+                  (and (or (= number 1) (<= (plist-get turn :began) time))
+                       (or (null next) (< time (plist-get next :began))))))
+              (add (&rest event) (push event events)))
+      (dolist (id (if newest (last ids newest) ids))
+        (pcase-dolist (`(,revision . ,changes) (todo-write-item-changes thread id))
+          (when (within-p revision)
+            (seq-doseq (change changes)
+              (let* ((item (plist-get change :item))
+                     (previous (plist-get change :previousItem))
+                     (status (plist-get item :status)))
+                (cond ((and previous (null item)
+                            (not (equal (plist-get previous :status) "completed")))
+                       (add previous 'removed revision))
+                      ((and item (not (equal status (plist-get previous :status)))
+                            (not (equal status "pending")))
+                       (add item (intern status) revision))))))))
+      ;; Unfinished tasks without an event of their own, whose list another one replaced.
+      (let* ((lists (todo-write-core-call todo-write-dyn--earlier-lists thread))
+             (revisions (and lists (todo-write-revisions thread)))
+             (replaced
+              (cl-loop for revision in revisions
+                       for list = (and (within-p revision)
+                                       (rassq (1- (plist-get revision :revision)) lists))
+                       when list collect (cons revision list))))
+        (pcase-dolist (`(,revision . ,list) (if newest (last replaced newest) replaced))
+          (dolist (item (append (todo-write-core-call todo-write-dyn--earlier-items
+                                  thread (car list) (cdr list))
+                                nil))
+            (unless (or (equal (plist-get item :status) "completed")
+                        (member (plist-get item :id) ids))
+              (add item 'removed revision))))))
+    (mapcar
+     (pcase-lambda (`(,item ,kind ,revision))
+       (let ((time (plist-get revision :timestamp))
+             (part (cons (plist-get item :id) number)))
+         (todo-write-story--make-entry
+          :key (format "%d/%s/%s/%d" number (car part) kind time)
+          :kind 'task :time time :shape kind :part part
+          :text (todo-write-text-line (plist-get item :content) 400)
+          :end (lambda ()
+                 (if (eq kind 'removed)
+                     (propertize (todo-write-detail-departure thread (car part))
+                                 'face 'todo-write-time)
+                   (when-let* ((work (and (eq kind 'completed) (todo-write-work thread part))))
+                     (todo-write-row-lines (plist-get work :added) (plist-get work :removed)
+                                           t)))))))
+     ;; A millisecond may have several lists.
+     (seq-sort-by (lambda (event) (plist-get (nth 2 event) :revision)) #'< (nreverse events)))))
 
 (provide 'todo-write-story)
 ;;; todo-write-story.el ends here

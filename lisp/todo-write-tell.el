@@ -20,7 +20,7 @@
 (require 'map)
 (require 'todo-write)
 (require 'todo-write-attention)
-(require 'todo-write-choose)
+(require 'todo-write-buffer)
 (require 'todo-write-compose)
 (require 'todo-write-events)
 (require 'todo-write-host)
@@ -29,9 +29,8 @@
 (require 'todo-write-mcp-setup)
 (require 'todo-write-plan)
 (require 'todo-write-socket)
-(require 'todo-write-story-sums)
+(require 'todo-write-detail)
 (require 'todo-write-text)
-(require 'todo-write-turns)
 
 (defvar todo-write-tell-waiting nil
   "Threads whose hook must ask for another reason, a list.
@@ -65,7 +64,7 @@ It was not told of them, nor were they copied for the user, who can tell it."
 (defun todo-write-tell--place (about project)
   "Return which line ABOUT, a plist, names in a file of PROJECT, or nil if none."
   (pcase-let (((map :path :line) about))
-    (and path (todo-write-story-sums-place path line project))))
+    (and path (todo-write-detail-place path line project))))
 
 (defun todo-write-tell--words (comment project)
   "Return COMMENT, of an agent in PROJECT, as the agent gets it."
@@ -243,7 +242,7 @@ message reaches the agent, such a comment is copied instead, together with
 those that were copied since your last prompt, so that one paste has all."
   (interactive
    ;; Elsewhere, one could be taken for another.
-   (let ((thread (or (todo-write-choose-at-point)
+   (let ((thread (or (todo-write-buffer-thread-here)
                      (todo-write-read-thread "Tell the agent of: "))))
      (todo-write-tell--check thread)
      (list thread nil))
@@ -287,7 +286,7 @@ those that were copied since your last prompt, so that one paste has all."
                    ((and buffer (guard buffer))
                     (message "The message is a draft in %s; send it there" buffer))))))
       ;; Those that the user has not pasted yet, as far as that is known.
-      (_ (let* ((prompted (or (plist-get (cadr (todo-write-turns-headings thread 1)) :began) 0))
+      (_ (let* ((prompted (or (plist-get (cadr (todo-write-story-headings thread 1)) :began) 0))
                 (comments (seq-remove (lambda (comment)
                                         (or (plist-get comment :told)
                                             (and (plist-get comment :copied)

@@ -348,48 +348,5 @@ PLURAL is that if it is not NOUN with an s."
         ((< number 9950000) (format "%.1fM" (/ number 1000000.0)))
         (t (format "%dM" (round number 1000000)))))
 
-;;; Completion
-
-(defun todo-write-text-completion-table (candidates category cells &rest metadata)
-  "Return a completion table of CANDIDATES, an alist in the best order.
-CATEGORY and METADATA, an alist, describe them.  CELLS takes one and
-returns what stands beside it, strings, which are aligned in columns."
-  (lambda (string predicate action)
-    (if (eq action 'metadata)
-        `(metadata (category . ,category)
-                   (display-sort-function . identity)
-                   (cycle-sort-function . identity)
-                   (affixation-function
-                    . ,(lambda (titles)
-                         (todo-write-text--affix
-                          (mapcar (lambda (title)
-                                    (cons title (funcall cells (assoc title candidates))))
-                                  titles))))
-                   . ,metadata)
-      (complete-with-action action candidates string predicate))))
-
-(defun todo-write-text--affix (rows)
-  "Return ROWS, lists of a title and cells, as for `affixation-function'.
-The cells are two blanks apart; empty columns are left out, and a narrow
-frame cuts them."
-  (let ((widths (apply #'cl-mapcar
-                       (lambda (&rest cells) (apply #'max (mapcar #'todo-write-text-width cells)))
-                       (or rows '(nil)))))
-    (mapcar
-     (lambda (row)
-       (let ((columns (cl-loop for cell in row
-                               for width in widths
-                               when (> width 0)
-                               collect (concat cell (make-string
-                                                     (- width (todo-write-text-width cell)) ?\s)))))
-         (list (car row) ""
-               (propertize
-                (todo-write-text-truncate
-                 (substring (string-trim-right (string-join columns "  ") " +")
-                            (length (car row)))
-                 (max 10 (- (frame-width) (car widths) 2)))
-                'face 'completions-annotations))))
-     rows)))
-
 (provide 'todo-write-text)
 ;;; todo-write-text.el ends here

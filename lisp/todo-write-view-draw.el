@@ -6,19 +6,20 @@
 ;;; Commentary:
 
 ;; Draws the buffer of a plan, and keeps point and windows at their places.  Lines that are
-;; there already stay, with the overlays and markers of others.  Emacs 28 compares the values
-;; of text properties by `eq': there, only rows of tasks stay.  What runs is drawn again after
-;; a second.
+;; there already stay, with the overlays and markers of others.  What runs is drawn again
+;; after a second.
+;;
+;; Each line of a plan has a property `todo-write-part', which says what it belongs to: the
+;; id of a task, (turn . N), or `header', `footer' or `welcome'.  Within a part, an entry or
+;; a file has a property `todo-write-key', and an entry has `todo-write-entry', too.  A place
+;; is a position relative to these, so that it survives drawing: point, the mark and the
+;; scroll position of every window stay at what they show.
+;;
+;; A window follows the task in progress until the user moves point or scrolls in it, and
+;; again after `? .'.
 
 ;;; Code:
 
-(require 'todo-write)
-(require 'todo-write-events)
-(require 'todo-write-buffer)
-(require 'todo-write-view-position)
-(require 'todo-write-row)
-(require 'todo-write-story)
-(require 'todo-write-turns)
 (require 'todo-write-view-rows)
 
 (defvar todo-write-flash-seconds 1.0
@@ -31,66 +32,215 @@ The highlight ends when the times are updated next.")
   :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
+;;; Positions
+
+(defun todo-write-view-draw-row (id)
+  "Return the position of the row of the task ID, or nil."
+  (and id (todo-write-buffer-find 'todo-write-id id)))
+
+(defun todo-write-view-draw-id-here ()
+  "Return the id of the task at point.
+Signal a `user-error' if there is none, if it was dropped or is folded, or
+in the list of a subagent, whose lines have the id of the task above."
+  (let ((id (get-text-property (point) 'todo-write-id)))
+    (cond ((not (derived-mode-p 'todo-write-view-mode))
+           (user-error "This works in the buffer that `todo-write-show' shows"))
+          ((todo-write-view-draw-on-fold-p)
+           (user-error "RET unfolds these tasks first"))
+          ((null id)
+           (user-error (if (memq (plist-get todo-write-view-rows-summary :state) '(nil empty))
+                           "The list is empty; + adds a task"
+                         "No task here; n and p move between tasks")))
+          ((get-text-property (point) 'todo-write-dropped)
+           (user-error "This task was %s; R brings it back"
+                       (todo-write-detail-departure todo-write-view-thread id)))
+          ((get-text-property (point) 'todo-write-subagent)
+           (user-error "This is a subagent's list; RET on its title shows it"))
+          (t id))))
+
+(defun todo-write-view-draw-on-fold-p ()
+  "Return non-nil if point is on the line of folded tasks."
+  (eq 'fold (car-safe (get-text-property (point) 'todo-write-part))))
+
+(defun todo-write-view-draw-on-row-p ()
+  "Return non-nil if point is on the line of a task, not on what is below it."
+  (eql (todo-write-view-draw-row (get-text-property (point) 'todo-write-id))
+       (line-beginning-position)))
+
+(defun todo-write-view-draw-goto (id)
+  "Move point to the row of the task ID; return nil if there is none."
+  (when-let* ((start (todo-write-view-draw-row id)))
+    (goto-char start)))
+
+;;; Staying
+
+(defun todo-write-view-draw-place (position &optional _start)
+  "Return the place of POSITION, or nil before anything is drawn.
+It is a list (PART OFFSET KEY KEY-OFFSET): OFFSET is a cons cell (LINES .
+CHARACTERS) from the start of PART, and KEY-OFFSET from that of the entry
+or the file KEY, if POSITION is in one.  PART is `end' after the last line."
+  (let* ((last (= position (point-max)))
+         (part (get-text-property (max (point-min) (if last (1- position) position))
+                                  'todo-write-part))
+         (key (get-text-property position 'todo-write-key))
+         (start (and key (todo-write-view-draw-entry part key)))
+         ;; A task of a turn that is open twice has its files twice.
+         (key (and start (< position (todo-write-view-draw--end start 'todo-write-key)) key)))
+    (cond
+     ((null part) nil)
+     ((and last (not (eq part 'welcome)))
+      '(end (0 . 0)))
+     (t
+      (list part
+            (todo-write-view-draw--offset
+             (todo-write-buffer-find 'todo-write-part part) position)
+            key (and key (todo-write-view-draw--offset start position)))))))
+
+(defun todo-write-view-draw-entry (part key)
+  "Return the position of the entry or the file KEY of PART, or nil."
+  (when-let* ((start (todo-write-buffer-find 'todo-write-part part)))
+    (todo-write-buffer-find 'todo-write-key key start
+                                   (todo-write-view-draw--end start 'todo-write-part))))
+
+(defun todo-write-view-draw--entries (windows)
+  "Return the entries at point and at the start of WINDOWS, as (PART . KEY)."
+  (cl-loop for window in windows
+           nconc (cl-loop for position in (list (window-start window) (window-point window))
+                          for key = (get-text-property position 'todo-write-key)
+                          when (get-text-property position 'todo-write-entry)
+                          collect (cons (get-text-property position 'todo-write-part) key))))
+
+(defun todo-write-view-draw--end (start property)
+  "Return the end of the text from START on whose PROPERTY has the same value."
+  (let ((value (get-text-property start property))
+        (end start))
+    ;; Lines that stayed and new ones may have different strings as their id.
+    (while (and (< end (point-max)) (equal value (get-text-property end property)))
+      (setq end (next-single-property-change end property nil (point-max))))
+    end))
+
+(defun todo-write-view-draw--offset (start position)
+  "Return how many lines and characters POSITION is after START, a cons cell."
+  (save-excursion
+    (goto-char position)
+    (forward-line 0)
+    (cons (count-lines start (point)) (- position (point)))))
+
+(defun todo-write-view-draw-of-place (place)
+  "Return the position of PLACE, or nil if what it was in is gone.
+A marker there is then at what followed.  If only its line is gone, that
+is the beginning of the last line of its entry or part."
+  (pcase-let ((`(,part ,offset ,key ,key-offset) place))
+    (if-let* ((start (todo-write-buffer-find 'todo-write-part part)))
+        (pcase-let* ((at (and key (todo-write-view-draw-entry part key)))
+                     (end (if at (todo-write-view-draw--end at 'todo-write-key)
+                            (todo-write-view-draw--end start 'todo-write-part)))
+                     (`(,lines . ,characters) (if at key-offset offset)))
+          (save-excursion
+            (goto-char (or at start))
+            (forward-line lines)
+            (if (< (point) end)
+                (min (+ (point) characters) (line-end-position))
+              (goto-char (1- end))
+              (line-beginning-position))))
+      (pcase part
+        ('end (point-max))
+        ;; Point must not stay below the first tasks.
+        ('welcome (point-min))))))
+
+;;; Following
+
+(defun todo-write-view-draw--following-p (window)
+  "Return non-nil if WINDOW is as following left it.
+Then the user did not move point, scroll, or show another buffer."
+  (equal (todo-write-view-draw--window-state window) (window-parameter window 'todo-write-places)))
+
+(defun todo-write-view-draw--window-state (window &optional start)
+  "Return the buffer, point and START of WINDOW, a list."
+  (list (window-buffer window) (window-point window) (or start (window-start window))))
+
+(defun todo-write-view-draw-on-title-p (window)
+  "Return non-nil if point of WINDOW is on the title of the task in progress."
+  (when-let* ((start (todo-write-view-draw-row (todo-write-view-rows-current-id))))
+    (save-excursion
+      (goto-char start)
+      (<= start (window-point window) (line-end-position)))))
+
+(defun todo-write-view-draw-follow (window)
+  "Let WINDOW show the task in progress, if any, and note its new place.
+In the selected window, point moves only to scroll."
+  (when-let* ((position (todo-write-view-draw-row (todo-write-view-rows-current-id))))
+    (let ((visible (todo-write-view-draw--visible-p window position)))
+      (unless (and visible (eq window (selected-window)))
+        (set-window-point window position))
+      (unless visible
+        (save-excursion
+          (goto-char position)
+          ;; Show some rows before it and, near the top, the header too.
+          (forward-line (- (/ (window-body-height window) 3)))
+          (set-window-start window (if (<= (count-lines (point-min) (point)) 3) (point-min) (point))
+                            t)))))
+  (todo-write-view-draw-note window))
+
+(defun todo-write-view-draw-note (window &optional start)
+  "Note point and START of WINDOW, to detect later whether the user moved.
+START is the current one by default."
+  (set-window-parameter window 'todo-write-places
+                        (todo-write-view-draw--window-state window start)))
+
+(defun todo-write-view-draw-stay (window)
+  "Let WINDOW no longer follow."
+  (set-window-parameter window 'todo-write-places nil))
+
+(defun todo-write-view-draw-set-up-following ()
+  "Let windows of the current buffer stop following when the user moves in them."
+  (add-hook 'pre-redisplay-functions
+            ;; Point may come back to where it was before the plan is drawn again.
+            (lambda (window)
+              (unless (todo-write-view-draw--following-p window)
+                (todo-write-view-draw-stay window)))
+            nil t)
+  (add-hook 'window-scroll-functions
+            ;; Redisplay scrolls to show point, for example when a window becomes lower.
+            (lambda (window start)
+              (when (window-parameter window 'todo-write-places)
+                (todo-write-view-draw-note window start)))
+            nil t))
+
+(defun todo-write-view-draw--visible-p (window position)
+  "Return non-nil if WINDOW shows the row at POSITION."
+  (let ((start (window-start window)))
+    (and (>= position start)
+         (< (count-lines start position) (window-body-height window)))))
+
 ;;; Text
 
-(defvar-local todo-write-view-draw--pieces nil
-  "What the buffer shows, a list of (PART . TEXT), or nil for nothing.")
-
-(defun todo-write-view-draw--pieces-of (text)
-  "Return TEXT as a list of (PART . TEXT), by its property `todo-write-part'."
-  (let ((start 0) pieces)
-    (while (< start (length text))
-      (let ((end (next-single-property-change start 'todo-write-part text (length text))))
-        (push (cons (get-text-property start 'todo-write-part text) (substring text start end))
-              pieces)
-        (setq start end)))
-    (nreverse pieces)))
+(defvar-local todo-write-view-draw--lines nil
+  "The lines that the buffer shows, or nil for nothing.")
 
 (defun todo-write-view-draw--show (text)
-  "Let the buffer show TEXT; the same lines stay where they are."
-  (let* ((old todo-write-view-draw--pieces)
-         (new (todo-write-view-draw--pieces-of text))
-         (shown new))
+  "Let the buffer show TEXT; lines at its ends that are there already stay."
+  (let* ((old todo-write-view-draw--lines)
+         (lines (split-string text "^" t))
+         (new lines))
     ;; If something signals, the whole text is drawn next time.
-    (setq todo-write-view-draw--pieces nil)
+    (setq todo-write-view-draw--lines nil)
     (unless old
       (erase-buffer))
     (goto-char (point-min))
-    (while (or new old)
-      (pcase-let ((`(,part . ,text) (car new))
-                  (`(,old-part . ,old-text) (car old)))
-        (cond ((and new old (equal part old-part))
-               (if (todo-write-buffer-same-p old-text text)
-                   (forward-char (length text))
-                 (todo-write-view-draw--replace old-text text))
-               (pop old)
-               (pop new))
-              ((and old (not (assoc old-part new)))
-               (delete-char (length old-text))
-               (pop old))
-              (t (insert text)
-                 (pop new)))))
-    (setq todo-write-view-draw--pieces shown)))
-
-(defun todo-write-view-draw--replace (old new)
-  "Replace OLD, the text after point, by NEW, and move behind it.
-The lines with which both begin or end stay."
-  (let ((olds (split-string old "^" t))
-        (news (split-string new "^" t))
-        (behind 0))
     (cl-flet ((count-same ()
                 (let ((count 0))
-                  (while (and olds news (todo-write-buffer-same-p (car olds) (car news)))
-                    (cl-incf count (length (pop olds)))
-                    (pop news))
-                  (setq olds (nreverse olds) news (nreverse news))
+                  (while (and old new (todo-write-buffer-same-p (car old) (car new)))
+                    (cl-incf count (length (pop old)))
+                    (pop new))
+                  (setq old (reverse old) new (reverse new))
                   count)))
       (forward-char (count-same))
-      (setq behind (count-same)))
+      (count-same))
     ;; In this order, markers at the end of the old text stay there.
-    (apply #'insert news)
-    (delete-char (apply #'+ (mapcar #'length olds)))
-    (forward-char behind)))
+    (apply #'insert new)
+    (delete-char (apply #'+ (mapcar #'length old)))
+    (setq todo-write-view-draw--lines lines)))
 
 ;;; Flashes
 
@@ -110,7 +260,7 @@ The lines with which both begin or end stay."
     (if (< (or (car todo-write-view-draw--flashes) 0) (float-time))
         (setq todo-write-view-draw--flashes nil)
       (dolist (id (cdr todo-write-view-draw--flashes))
-        (when-let* ((start (todo-write-view-position-start id))
+        (when-let* ((start (todo-write-view-draw-row id))
                     (overlay (make-overlay start (save-excursion (goto-char start)
                                                                  (line-beginning-position 2)))))
           (overlay-put overlay 'face 'todo-write-flash)
@@ -127,7 +277,7 @@ Open one that begins, and close one that ended, unless the user reads it
 in one of WINDOWS, or opened something in it."
   (let ((running (and todo-write-view-thread
                       (memq (car (todo-write-activity todo-write-view-thread)) '(working waiting))
-                      (car (todo-write-turns-headings todo-write-view-thread 0))))
+                      (car (todo-write-story-headings todo-write-view-thread 0))))
         (ran (and todo-write-view-draw-ran (cons 'turn todo-write-view-draw-ran))))
     (unless (eql running todo-write-view-draw-ran)
       (unless (or (seq-some (lambda (window)
@@ -135,7 +285,7 @@ in one of WINDOWS, or opened something in it."
                                                             'todo-write-part)))
                             windows)
                   (seq-some (lambda (open) (or (and (consp open) (equal ran (cdr open)))
-                                               (todo-write-view-position-entry ran open)))
+                                               (todo-write-view-draw-entry ran open)))
                             todo-write-view-rows-open))
         (setq todo-write-view-rows-open (remove ran todo-write-view-rows-open)))
       (when running
@@ -154,35 +304,38 @@ Windows that follow the task in progress go to it."
   (if (memq (current-buffer) todo-write-view-draw--drawing)
       ;; A call of the module runs timers and filters while it waits for a file.
       (todo-write-later (current-buffer))
-    (save-restriction
-      ;; Rows outside a narrowed region change, too.
-      (widen)
-      (let* ((todo-write-view-draw--drawing
-              (cons (current-buffer) todo-write-view-draw--drawing))
-             (windows (get-buffer-window-list nil nil t))
-             (following (and todo-write-view-follow
-                             (seq-filter #'todo-write-view-position-following-p windows)))
-             (todo-write-story-read (todo-write-view-position-entries windows))
-             (todo-write-row-scale (todo-write-buffer-scale))
-             (inhibit-read-only t)
-             ;; A row that is half drawn cannot be redrawn.
-             (inhibit-quit t)
-             (inhibit-modification-hooks t))
-        (todo-write-buffer-drawn)
-        (todo-write-buffer-keep
-         #'todo-write-view-position-at #'todo-write-view-position-of
-         (lambda ()
-           (let ((before (and todo-write-view-draw--pieces
-                              (plist-get todo-write-view-rows-summary :revision))))
-             (todo-write-view-draw--show
-              (todo-write-view-rows-text windows (todo-write-view-draw--running windows)))
-             (todo-write-view-draw--flash before))))
-        (restore-buffer-modified-p nil)
-        (dolist (window windows)
-          (if (memq window following)
-              (todo-write-view-position-follow window (todo-write-view-rows-current-id))
-            ;; Drawing may move point to where it was noted.
-            (todo-write-view-position-stay window)))))
+    (let* ((narrowed (and (buffer-narrowed-p) (list (point-min) (point-max))))
+           ;; Rows outside a narrowed region change, too.
+           (narrowed (progn (widen) (mapcar #'todo-write-view-draw-place narrowed)))
+           (todo-write-view-draw--drawing
+            (cons (current-buffer) todo-write-view-draw--drawing))
+           (windows (get-buffer-window-list nil nil t))
+           (following (and todo-write-view-follow
+                           (seq-filter #'todo-write-view-draw--following-p windows)))
+           (todo-write-story-read (todo-write-view-draw--entries windows))
+           (todo-write-row-scale (todo-write-buffer-scale))
+           (inhibit-read-only t)
+           ;; A row that is half drawn cannot be redrawn.
+           (inhibit-quit t)
+           (inhibit-modification-hooks t))
+      (todo-write-buffer-drawn)
+      (todo-write-buffer-keep
+       #'todo-write-view-draw-place #'todo-write-view-draw-of-place
+       (lambda ()
+         (let ((before (and todo-write-view-draw--lines
+                            (plist-get todo-write-view-rows-summary :revision))))
+           (todo-write-view-draw--show
+            (todo-write-view-rows-text windows (todo-write-view-draw--running windows)))
+           (todo-write-view-draw--flash before))))
+      (restore-buffer-modified-p nil)
+      (dolist (window windows)
+        (if (memq window following)
+            (todo-write-view-draw-follow window)
+          ;; Drawing may move point to where it was noted.
+          (todo-write-view-draw-stay window)))
+      (pcase (mapcar #'todo-write-view-draw-of-place narrowed)
+        (`(,(and start (pred identity)) ,(and end (pred identity)))
+         (narrow-to-region start end))))
     ;; Times run, and flashes end.
     (when (or todo-write-view-draw--flashes
               (and (todo-write-view-rows-current-id)

@@ -5,24 +5,16 @@
 
 ;;; Commentary:
 
-;; The state of a plan's buffer, and its text: the header, a row for each task with what is
-;; open below it, and what is below the rows.
+;; The state of a plan's buffer, and its text: the header, and a row for each task with what
+;; is open below it.  Below them, a line counts what they do not show: tasks that the agent
+;; dropped, and completed ones that it took off the list.  Then come the session's prompts,
+;; newest first, each with what came of it.  All of them open in place.
 
 ;;; Code:
 
-(require 'map)
-(require 'todo-write)
-(require 'todo-write-children)
-(require 'todo-write-commands)
-(require 'todo-write-detail)
-(require 'todo-write-footer)
 (require 'todo-write-unsaved)
-(require 'todo-write-json)
 (require 'todo-write-buffer)
-(require 'todo-write-machines)
-(require 'todo-write-row)
 (require 'todo-write-story)
-(require 'todo-write-text)
 
 (defcustom todo-write-view-fold-completed 'auto
   "When successive completed tasks collapse to a count."
@@ -47,23 +39,19 @@
 (defvar-local todo-write-view-rows-summary nil
   "The `todo-write-summary' of the thread when the buffer was last drawn.")
 
-(defvar-local todo-write-view-rows--texts nil
+(defvar-local todo-write-view-rows-texts nil
   "Hash table of the texts of rows and what they were made of.")
 
 (defun todo-write-view-rows-current-id ()
   "Return the id of the task that was in progress when last drawn, or nil."
   (plist-get (plist-get todo-write-view-rows-summary :current) :id))
 
-(defun todo-write-view-rows-forget-texts ()
-  "Make all texts of rows again, as when shapes may look different."
-  (setq todo-write-view-rows--texts nil))
-
 ;;; Rows
 
 (defun todo-write-view-rows-text (windows running)
   "Return the text of this buffer for WINDOWS, as the store has the plan now.
 RUNNING is the number of the turn in which the agent works, or nil.  Each
-line has the property `todo-write-part'; see todo-write-view-position.el."
+line has the property `todo-write-part'; see todo-write-view-draw.el."
   (let ((thread todo-write-view-thread)
         (todo-write-row-open todo-write-view-rows-open)
         (width todo-write-buffer-width)
@@ -77,8 +65,8 @@ line has the property `todo-write-part'; see todo-write-view-position.el."
              (state (and (< 0 (or (plist-get summary :revision) 0)) (plist-get summary :state)))
              (work (ask #'todo-write-plan-header-work))
              (unseen (and thread (todo-write-core-call todo-write-dyn--unseen thread)))
-             (children (ask #'todo-write-children-by-item))
-             (headings (ask #'todo-write-footer-headings))
+             (children (ask #'todo-write-view-rows--children))
+             (headings (ask #'todo-write-view-rows-headings))
              (tasks (ask #'todo-write-view-rows--tasks summary))
              (folds (todo-write-view-rows--folds tasks children windows))
              (rows (todo-write-view-rows--rows tasks (plist-get unseen :items))))
@@ -100,9 +88,9 @@ line has the property `todo-write-part'; see todo-write-view-position.el."
                                       (todo-write-view-rows--insert-planless thread)
                                     (todo-write-view-rows--insert-welcome)))))
             ('empty (insert (propertize " The list is empty.\n" 'face 'todo-write-detail))))
-          (todo-write-children-insert (cdr (assoc nil children)) width)
+          (todo-write-view-rows--insert-children (cdr (assoc nil children)) width)
           (when thread
-            (todo-write-footer-insert thread headings (mapcar #'cdr tasks) running
+            (todo-write-view-rows--insert-below thread headings (mapcar #'cdr tasks) running
                                       (plist-get unseen :turns) width))
           (font-lock-fillin-text-property (point-min) (point-max) 'todo-write-part 'footer))))))
 
@@ -148,8 +136,8 @@ the last time stay if they are made of the same."
          ;; A note names the positions of other tasks of the list.
          (items (cl-loop for (kind . item) in tasks
                          unless (eq kind 'removed) collect item))
-         (before todo-write-view-rows--texts))
-    (setq todo-write-view-rows--texts (make-hash-table :test #'equal))
+         (before todo-write-view-rows-texts))
+    (setq todo-write-view-rows-texts (make-hash-table :test #'equal))
     (mapcar
      (pcase-lambda (`(,kind . ,item))
        (let* ((id (plist-get item :id))
@@ -164,7 +152,7 @@ the last time stay if they are made of the same."
                                  (and (member id unseen) t)))))
               (text (or (and before (gethash made-of before))
                         (apply #'todo-write-view-rows--row made-of))))
-         (puthash made-of text todo-write-view-rows--texts)
+         (puthash made-of text todo-write-view-rows-texts)
          (cons item text)))
      tasks)))
 
@@ -193,8 +181,56 @@ CHILDREN are the threads of its subagents."
     (when open
       (insert (todo-write-detail-string thread item width))
       (todo-write-story-insert thread id width))
-    (todo-write-children-insert children width open)
+    (todo-write-view-rows--insert-children children width open)
     (add-text-properties start (point) (list 'todo-write-id id 'todo-write-part id))))
+
+;;; The lists of subagents
+
+(defun todo-write-view-rows--children (thread)
+  "Return the threads of THREAD's subagents, an alist of (ITEM-ID . KEYS).
+ITEM-ID is nil for threads whose item is not in the list."
+  (mapcar (pcase-lambda (`(,id . ,children)) (cons id (mapcar #'car children)))
+          (seq-group-by (pcase-lambda (`(,_ . ,id)) (and id (todo-write-item thread id) id))
+                        (todo-write-children thread))))
+
+(defun todo-write-view-rows--insert-children (keys width &optional open depth)
+  "Insert the lists of the threads KEYS as lines of WIDTH columns.
+Non-nil OPEN shows completed lists in full, too.  DEPTH is the level of
+nesting, from 1."
+  (let* ((start (point))
+         (depth (or depth 1))
+         (indent (* 4 depth)))
+    (dolist (key keys)
+      (let* ((summary (todo-write-summary key))
+             (state (plist-get summary :state))
+             (name (todo-write-text-plain (todo-write-plan-name key (plist-get summary :title)))))
+        (insert (todo-write-row-button
+                 (todo-write-row-line
+                  (concat (make-string indent ?\s)
+                          (propertize (todo-write-text-shape 'child) 'face 'todo-write-detail)
+                          " ")
+                  (propertize name 'face 'todo-write-child)
+                  (todo-write-row-progress summary)
+                  (todo-write-row-near-width width))
+                 'todo-write-child "RET, mouse-1: show this list" 'todo-write-child key)
+                "\n")
+        (when (or open (memq state '(active paused)))
+          (let* ((items (todo-write-items key))
+                 (shown (todo-write-row-excerpt items 10))
+                 (hidden (- (length items) (length shown)))
+                 (below (and (< depth todo-write-buffer-deepest)
+                             (todo-write-view-rows--children key))))
+            (seq-doseq (item shown)
+              (let ((id (plist-get item :id)))
+                (todo-write-row-insert item (todo-write-row-kind item (eq state 'paused))
+                                       (todo-write-core-call todo-write-dyn--spent key id)
+                                       width indent)
+                (todo-write-view-rows--insert-children (cdr (assoc id below)) width open
+                                                       (1+ depth))))
+            (when (> hidden 0)
+              (insert (propertize (format "%s%d more\n" (make-string (+ indent 3) ?\s) hidden)
+                                  'face 'todo-write-detail)))))))
+    (put-text-property start (point) 'todo-write-subagent t)))
 
 ;;; Folds
 
@@ -206,7 +242,7 @@ CHILDREN are the threads of its subagents."
 Its keys are ids.  The value of the first of a run is the number of tasks
 that the line in its place counts, that of the others is `folded'.  The
 last task of a run stays, so that none disappears when it is completed, and
-so do those that are open or in CHILDREN, see `todo-write-children-by-item'."
+so do those that are open or in CHILDREN, see `todo-write-view-rows--children'."
   (when (pcase (if (eq todo-write-view-rows-fold 'option) todo-write-view-fold-completed
                  todo-write-view-rows-fold)
           ('auto (seq-some (lambda (window) (> (+ 2 (length tasks)) (window-body-height window)))
@@ -322,6 +358,181 @@ the plan is paused, or nil."
                             'face 'todo-write-paused))
       ('failed (propertize (concat "failed" age reason) 'face 'todo-write-failed))
       (_ (and paused (propertize (todo-write-text-line paused) 'face 'todo-write-detail))))))
+
+;;; Below the rows
+
+(defconst todo-write-view-rows-most-turns 30
+  "Number of prompts that a plan shows, the newest.
+A line below them shows the earlier ones.")
+
+(defun todo-write-view-rows-headings (thread)
+  "Return the headings of turns that the plan of THREAD shows, newest first.
+They are plists as from `todo-write-story-headings'.  The value is nil if
+there is nothing to show."
+  (pcase-let* ((most (if (memq 'turns todo-write-row-open) 2000 todo-write-view-rows-most-turns))
+               (`(,_ . ,headings) (todo-write-story-headings thread most))
+               (shown (seq-filter
+                       (lambda (heading)
+                         (or (plist-get heading :prompt) (plist-get heading :outside)
+                             (plist-get heading :items)
+                             (cl-loop for key in '(:added :removed :failed :refused)
+                                      thereis (> (plist-get heading key) 0))))
+                       headings)))
+    (when (or (cdr headings)
+              (plist-get (car shown) :prompt)
+              (plist-get (car shown) :outside)
+              ;; The only way to the tasks of earlier lists.
+              (and headings (todo-write-core-call todo-write-dyn--earlier-lists thread)))
+      shown)))
+
+(defun todo-write-view-rows--insert-below (thread headings rows running new width)
+  "Insert what is below ROWS, the items of THREAD that have a row.
+HEADINGS is as from `todo-write-view-rows-headings'.  RUNNING is the number of
+the turn in which the agent works, or nil, and NEW are those of turns with
+changes that were not reviewed.  Lines have WIDTH columns."
+  (let* ((ids (mapcar (lambda (item) (plist-get item :id)) rows))
+         (dropped (seq-remove (lambda (item) (member (plist-get item :id) ids))
+                              (todo-write-items-dropped thread)))
+         (cleared (todo-write-core-call todo-write-dyn--items-cleared thread)))
+    (todo-write-row-insert-flow
+     (delq nil (list (when dropped
+                       (todo-write-view-rows--count dropped 'dropped
+                                                 "show the tasks that the agent dropped"))
+                     (when cleared
+                       (todo-write-view-rows--count
+                        cleared 'cleared
+                        "show the completed tasks that the agent took off the list"))))
+     1 width)
+    (when (memq 'dropped todo-write-row-open)
+      (dolist (item dropped)
+        (let ((start (point)))
+          (todo-write-row-insert item 'removed nil width 2)
+          (todo-write-row-make-button start (point) 'todo-write-dropped "R: bring it back"
+                                      'todo-write-dropped (plist-get item :id)))))
+    (when (memq 'cleared todo-write-row-open)
+      (dolist (item cleared)
+        (todo-write-view-rows--insert-cleared thread item width)))
+    (todo-write-view-rows--insert-turns thread headings running new width)))
+
+(defun todo-write-view-rows--count (items key help)
+  "Return the number of ITEMS, which are KEY, as a part that opens KEY.
+HELP says what RET does."
+  (todo-write-row-button (propertize (format "%d %s" (length items) key) 'face 'todo-write-detail)
+                         'todo-write-part (concat "RET, mouse-1: " help)
+                         'todo-write-toggle key))
+
+(defun todo-write-view-rows--insert-cleared (thread item width)
+  "Insert ITEM, which left the list of THREAD, in lines of WIDTH columns."
+  (let ((id (plist-get item :id))
+        (start (point)))
+    (todo-write-row-insert item (if (equal (plist-get item :status) "completed") 'completed
+                                  'removed)
+                           (todo-write-core-call todo-write-dyn--spent thread id) width 4 nil
+                           (todo-write-plan-row-work thread id))
+    (todo-write-row-make-button start (point) 'todo-write-part
+                                (todo-write-text-help
+                                 (todo-write-text-plain (plist-get item :content)))
+                                'todo-write-toggle id)
+    (when (member id todo-write-row-open)
+      (todo-write-story-insert thread id width))
+    (put-text-property start (point) 'todo-write-part id)))
+
+;;; Turns
+
+(defun todo-write-view-rows--insert-turns (thread headings running new width)
+  "Insert HEADINGS of turns of THREAD, and what is open below them.
+RUNNING, NEW and WIDTH are as in `todo-write-view-rows--insert-below'."
+  (let* ((figures (cl-loop for heading in headings
+                           for above = nil then began
+                           for began = (plist-get heading :began)
+                           collect (todo-write-view-rows--figures
+                                    heading (eql running (plist-get heading :turn)) above)))
+         (near (todo-write-row-near-width width))
+         (columns (todo-write-view-rows--columns figures near))
+         (earlier (1- (or (plist-get (car (last headings)) :turn) 1))))
+    (cl-loop for heading in headings
+             for parts in figures
+             for id = (cons 'turn (plist-get heading :turn))
+             for is-open = (member id todo-write-row-open)
+             for start = (point)
+             for cut = (todo-write-view-rows--insert-heading heading parts columns is-open near)
+             when (memql (cdr id) new)
+             do (todo-write-row-mark-new start)
+             do (todo-write-row-make-button start (point) 'todo-write-part
+                                            (todo-write-text-help
+                                             (or (plist-get heading :prompt)
+                                                 "What was done before the first prompt"))
+                                            'todo-write-toggle id)
+             when is-open do (todo-write-story-insert thread id width cut)
+             do (put-text-property start (point) 'todo-write-part id))
+    (when (and (> earlier 0) (not (memq 'turns todo-write-row-open)))
+      (insert (todo-write-row-button
+               (propertize (concat " " (todo-write-text-count earlier "earlier prompt"))
+                           'face 'todo-write-detail)
+               'todo-write-part "RET, mouse-1: show the earlier prompts"
+               'todo-write-toggle 'turns 'todo-write-part 'earlier)
+              (propertize "\n" 'todo-write-part 'earlier)))))
+
+(defun todo-write-view-rows--columns (figures width)
+  "Return the widths of the columns of FIGURES in lines of WIDTH columns.
+FIGURES are lists of strings, of the same length.  As in rows, the first
+ones are left out, as 0, before the text is cut below 30 columns."
+  (let ((columns (and figures
+                      (apply #'cl-mapcar
+                             (lambda (&rest parts)
+                               (let ((most (apply #'max (mapcar #'todo-write-text-width parts))))
+                                 (if (= most 0) 0 (+ most 2))))
+                             figures))))
+    (cl-loop for rest on columns
+             while (> (apply #'+ columns) (- width 33))
+             do (setcar rest 0))
+    columns))
+
+(defun todo-write-view-rows--insert-heading (heading parts columns open width)
+  "Insert HEADING of a turn, which may be OPEN, as a line of WIDTH columns.
+PARTS are its figures, and COLUMNS as from `todo-write-view-rows--columns'.
+Return non-nil if the line of the prompt was cut."
+  (let* ((head (format " %s " (todo-write-text-shape (if open 'opened 'tool))))
+         (prompt (todo-write-story-heading-name heading 1000))
+         (said (plist-get heading :said))
+         ;; After a short prompt, there is room for what followed.
+         (text (cond ((null prompt) "Before the first prompt")
+                     (said (format "%s %s %s" prompt (todo-write-text-shape 'dot)
+                                   (todo-write-text-unmark (todo-write-text-line said))))
+                     (t prompt)))
+         (tail (apply #'concat (cl-mapcar (lambda (part column)
+                                            (if (= column 0) ""
+                                              (concat (make-string
+                                                       (- column (todo-write-text-width part)) ?\s)
+                                                      part)))
+                                          parts columns)))
+         ;; Blanks of a column leave the text more room.
+         (line (todo-write-row-line head (propertize text 'face 'todo-write-prompt)
+                                    (todo-write-row-dim (string-trim tail)) width)))
+    (insert line "\n")
+    (not (string-search (or prompt "") (todo-write-text-seen line)))))
+
+(defun todo-write-view-rows--figures (heading running above)
+  "Return the figures of HEADING, of a turn that may be RUNNING.
+They are a list of strings, in the order of their columns.  ABOVE is when
+the turn above began, or nil; a date that both have is left out."
+  (let ((began (plist-get heading :began))
+        (tasks (length (plist-get heading :items))))
+    (mapcar (lambda (figure) (or figure ""))
+            (list (if running (concat "since " (todo-write-text-clock began above))
+                    (todo-write-detail-clock-span began (plist-get heading :ended) above))
+                  (and (> tasks 0) (format "%d/%d" (plist-get heading :completed) tasks))
+                  (todo-write-row-lines (plist-get heading :added) (plist-get heading :removed))
+                  (todo-write-row-failed (plist-get heading :failed) (plist-get heading :refused))
+                  (pcase (plist-get heading :commits)
+                    (0 nil)
+                    (1 (concat "committed "
+                               (todo-write-text-line (or (plist-get heading :commit) "") 12)))
+                    (count (todo-write-text-count count "commit")))
+                  (pcase (plist-get heading :ending)
+                    ('denied "denied")
+                    ('error "failed")
+                    ('killed "killed"))))))
 
 ;;; Without a plan
 

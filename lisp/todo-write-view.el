@@ -14,19 +14,9 @@
 
 ;;; Code:
 
-(require 'todo-write)
-(require 'todo-write-children)
-(require 'todo-write-commands)
+(require 'text-property-search)
+(require 'todo-write-attention)
 (require 'todo-write-edit)
-(require 'todo-write-unsaved)
-(require 'todo-write-choose)
-(require 'todo-write-menu)
-(require 'todo-write-buffer)
-(require 'todo-write-view-position)
-(require 'todo-write-text)
-(require 'todo-write-view-draw)
-(require 'todo-write-view-move)
-(require 'todo-write-view-rows)
 (require 'todo-write-visit)
 
 (defvar todo-write-view-buffer-name "*efrit-todos*"
@@ -94,24 +84,23 @@ and \\[todo-write-menu] shows all keys.
 
 \\{todo-write-view-mode-map}"
   :interactive nil
-  (todo-write-menu-begin-mode)
   (todo-write-buffer-set-up #'todo-write-view-draw-all
                           :revert #'todo-write-view-refresh
-                          :visit #'todo-write-view-move-visit
+                          :visit #'todo-write-view--visit
                           :toggle (lambda (all)
-                                    (if all (todo-write-view-move-toggle-all)
-                                      (todo-write-view-move-visit 'toggle)))
+                                    (if all (todo-write-view--toggle-all)
+                                      (todo-write-view--visit 'toggle)))
                           :step (lambda (count)
                                   (unless (todo-write-buffer-move count)
                                     (user-error (if (> count 0) "No further task"
                                                   "No task before this one")))))
-  (todo-write-view-position-set-up)
+  (todo-write-view-draw-set-up-following)
   ;; Lines are short: finding their ends is faster than a cache of them.
   (setq-local cache-long-scans nil
               bookmark-make-record-function #'todo-write-view--make-bookmark
               desktop-save-buffer (lambda (_folder) todo-write-view-thread)
               ;; Emacs 28 never forgets an `add-hook' with a depth.
-              context-menu-functions (list t #'todo-write-menu-context))
+              context-menu-functions (list t #'todo-write-buffer-context-menu))
   (add-function :filter-return (local 'filter-buffer-substring-function)
                 ;; Without ellipses and aligned gaps.
                 (lambda (text)
@@ -121,7 +110,7 @@ and \\[todo-write-menu] shows all keys.
   (add-hook 'after-load-functions #'todo-write-view-rename)
   (dolist (hook '(text-scale-mode-hook display-line-numbers-mode-hook buffer-face-mode-hook))
     (add-hook hook (lambda () (todo-write-later (current-buffer))) nil t))
-  (add-hook 'isearch-mode-end-hook #'todo-write-view-move-open-found nil t)
+  (add-hook 'isearch-mode-end-hook #'todo-write-view--open-found nil t)
   (dolist (hook '(kill-buffer-hook change-major-mode-hook))
     (add-hook hook #'todo-write-view--stop nil t)))
 
@@ -140,7 +129,7 @@ and \\[todo-write-menu] shows all keys.
   "Draw what the event WHAT of THREAD with DATA affects.
 For `todo-write-events-functions'."
   ;; The spinner is of no thread.
-  (let ((parents (and thread (todo-write-children-ancestors thread))))
+  (let ((parents (and thread (todo-write-buffer-ancestors thread))))
     (dolist (buffer (and thread (todo-write-view-draw-live-buffers)))
       (with-current-buffer buffer
         ;; A buffer without a thread adopts one that has a list, unless that is a subagent's.
@@ -170,7 +159,7 @@ passed to `display-buffer'."
                      t))
   (todo-write-core-configure)
   (todo-write-view-rename)
-  (let* ((thread (or thread todo-write-view-thread (todo-write-choose-default)))
+  (let* ((thread (or thread todo-write-view-thread (todo-write-buffer-default-thread)))
          ;; It signals for what is no key, before a buffer has it.
          (_ (and thread (todo-write-summary thread)))
          ;; A plan whose buffer was renamed keeps that.
@@ -190,10 +179,8 @@ passed to `display-buffer'."
              (todo-write-view--show-thread thread))
             (window
              (todo-write-buffer-fit window)
-             (when (and (not (memq window shown))
-                        (todo-write-view-position-on-title-p
-                         window (todo-write-view-rows-current-id)))
-               (todo-write-view-position-note window)))))
+             (when (and (not (memq window shown)) (todo-write-view-draw-on-title-p window))
+               (todo-write-view-draw-note window)))))
     (when (and select window)
       (select-window window))
     buffer))
@@ -217,8 +204,8 @@ passed to `display-buffer'."
     (set-window-start window (point-min))
     (set-window-point window (point))
     (if todo-write-view-follow
-        (todo-write-view-position-follow window (todo-write-view-rows-current-id))
-      (todo-write-view-position-note window))))
+        (todo-write-view-draw-follow window)
+      (todo-write-view-draw-note window))))
 
 (defun todo-write-view-refresh ()
   "Draw the whole buffer again, with what another Emacs changed.
@@ -226,8 +213,284 @@ It is for `revert-buffer'."
   (when todo-write-view-thread
     (todo-write-core-call todo-write-dyn--refresh todo-write-view-thread))
   (todo-write-text-forget-shapes)
-  (todo-write-view-rows-forget-texts)
+  (setq todo-write-view-rows-texts nil)
   (todo-write-view-draw-all))
+
+;;; Plans that show themselves
+
+;; The selected window stays selected.  Each thread is shown once: a window that you closed
+;; does not come back by itself.  The buffer switches to another plan only when the one it
+;; shows is done.
+
+(defcustom todo-write-auto-show-action
+  '((display-buffer-reuse-window display-buffer-at-bottom)
+    (window-height . 0.25)
+    (reusable-frames . visible)
+    (inhibit-same-window . t))
+  "Action for `display-buffer' that shows a plan."
+  :type display-buffer--action-custom-type
+  :group 'todo-write
+  :package-version '(todo-write . "0.2.0"))
+
+(defvar todo-write-view--auto-shown nil
+  "Keys of the threads that the mode has shown.")
+
+;;;###autoload
+(define-minor-mode todo-write-auto-show-mode
+  "Display a plan when an agent begins to write one."
+  :global t
+  :group 'todo-write
+  (when todo-write-auto-show-mode
+    (todo-write-module-prepare))
+  (setq todo-write-view--auto-shown nil)
+  (funcall (if todo-write-auto-show-mode #'add-hook #'remove-hook)
+           'todo-write-events-functions #'todo-write-view--auto-show))
+
+(defun todo-write-view--auto-show (thread what data)
+  "Show the plan of THREAD if WHAT is its first change, with the outcome DATA.
+For `todo-write-events-functions'."
+  (let* ((buffer (get-buffer todo-write-view-buffer-name))
+         (showing (and buffer (buffer-local-value 'todo-write-view-thread buffer)))
+         (visible (and buffer (get-buffer-window buffer 'visible))))
+    (pcase what
+      ('change (when (and (eq 'active (plist-get data :state))
+                          (not (member thread todo-write-view--auto-shown))
+                          (not (plist-get (todo-write-about thread) :parent))
+                          ;; A visible plan stays until it is done.
+                          (or (null showing) (equal showing thread) (not visible)
+                              (memq (todo-write-state showing) '(done empty))))
+                 (push thread todo-write-view--auto-shown)
+                 ;; The action never takes the selected window, which may be the one that
+                 ;; shows the buffer already.
+                 (todo-write-show thread nil
+                                  (if visible
+                                      '(display-buffer-reuse-window (reusable-frames . visible))
+                                    todo-write-auto-show-action))))
+      ;; A new list under the same key shows itself again.
+      ('forgotten (setq todo-write-view--auto-shown
+                        (delete thread todo-write-view--auto-shown))))))
+
+;;; Moving and opening
+
+(define-obsolete-function-alias 'todo-write-view-next #'todo-write-buffer-next "0.4.0")
+
+(define-obsolete-function-alias 'todo-write-view-previous #'todo-write-buffer-previous "0.4.0")
+
+(define-obsolete-function-alias 'todo-write-view-visit #'todo-write-buffer-visit "0.4.0")
+
+(define-obsolete-function-alias 'todo-write-view-toggle #'todo-write-buffer-toggle "0.4.0")
+
+(defun todo-write-view-goto (id)
+  "Move point to the task ID, which may be folded or have left the list.
+Open what it is in, and widen if it is outside the narrowed region.  Return
+nil if the plan does not show it."
+  (when-let* ((id id)
+              (position (save-restriction
+                          (widen)
+                          (or (todo-write-view-draw-row id)
+                              (todo-write-view--former id)))))
+    (unless (and (<= (point-min) position) (< position (point-max)))
+      (widen))
+    (goto-char position)))
+
+(defun todo-write-view--former (id)
+  "Show the task ID, which has no row, and return the position of its line.
+Return nil if there is no such task."
+  (let* ((thread todo-write-view-thread)
+         (is-its (lambda (item) (equal id (plist-get item :id))))
+         turn)
+    (cond ((todo-write-item thread id)
+           (setq todo-write-view-rows-fold nil)
+           (todo-write-view-draw-all)
+           (todo-write-view-draw-row id))
+          ((seq-some is-its (todo-write-items-dropped thread))
+           (todo-write-view--open 'dropped)
+           (todo-write-buffer-find 'todo-write-dropped id))
+          ((seq-some is-its (todo-write-core-call todo-write-dyn--items-cleared thread))
+           (todo-write-view--open 'cleared)
+           (todo-write-buffer-find 'todo-write-part id))
+          ((setq turn (cl-loop
+                       for (revision . _) in (reverse (todo-write-item-changes thread id))
+                       for turn = (todo-write-story-turn-at thread (plist-get revision :timestamp))
+                       thereis (and turn
+                                    (assoc id (mapcar #'todo-write-story-entry-part
+                                                      (todo-write-story-tasks thread turn)))
+                                    turn)))
+           (todo-write-view--open (cons 'turn turn))
+           (save-excursion
+             ;; How it ended comes last.
+             (goto-char (point-max))
+             (when-let* ((match (text-property-search-backward
+                                 'todo-write-entry id
+                                 (lambda (id entry)
+                                   (and entry
+                                        (equal id (car (todo-write-story-entry-part entry))))))))
+               (prop-match-beginning match)))))))
+
+(defun todo-write-view--open (&rest parts)
+  "Show what is in PARTS, elements of `todo-write-view-rows-open'."
+  (dolist (part parts)
+    (cl-pushnew part todo-write-view-rows-open :test #'equal)
+    (when (and (eq 'turn (car-safe part))
+               (<= (cdr part) (- (car (todo-write-story-headings todo-write-view-thread 0))
+                                 todo-write-view-rows-most-turns)))
+      (cl-pushnew 'turns todo-write-view-rows-open)))
+  (todo-write-view-draw-all))
+
+(defun todo-write-view-goto-entry (part key)
+  "Show the entry KEY of the story of PART in full, and move point to it.
+PART is the id of a task, or (turn . N).  Return nil if it is not shown."
+  (todo-write-view--open part (cons 'earlier part) key)
+  (when-let* ((start (todo-write-view-draw-entry part key)))
+    (goto-char start)))
+
+(defun todo-write-view-goto-turn (number)
+  "Open the turn NUMBER and move point to its heading; return nil if it has none."
+  (let ((turn (cons 'turn number)))
+    (todo-write-view--open turn)
+    (when-let* ((start (todo-write-buffer-find 'todo-write-part turn)))
+      (goto-char start))))
+
+(defun todo-write-view-to-current ()
+  "Move to the task in progress and follow it from now on."
+  (interactive nil todo-write-view-mode)
+  (unless (todo-write-view-goto (todo-write-view-rows-current-id))
+    (user-error "No task is in progress"))
+  (when (eq (current-buffer) (window-buffer))
+    (set-window-point nil (point))
+    (todo-write-view-draw-note (selected-window))))
+
+(defun todo-write-view-to-parent ()
+  "Show the plan of the agent that this subagent works for."
+  (interactive nil todo-write-view-mode)
+  (pcase (and todo-write-view-thread
+              (car (todo-write-buffer-ancestors todo-write-view-thread)))
+    (`(,parent . ,id) (with-current-buffer (todo-write-show parent t)
+                        (todo-write-view-goto id)))
+    (_ (user-error "This plan's agent works for no other"))))
+
+(defun todo-write-view-visit-agent ()
+  "Go to the buffer in which you talk to the agent of this plan or at point.
+Else show its tmux pane, or say where the agent runs."
+  (interactive nil todo-write-view-mode todo-write-list-mode)
+  (todo-write-attention-visit-agent-of (todo-write-view--thread)))
+
+(defun todo-write-view--thread ()
+  "Return the key of this plan, or of the agent at point in the overview.
+Signal a `user-error' if there is none."
+  (or (todo-write-buffer-thread-here)
+      (user-error (if (derived-mode-p 'todo-write-list-mode) "No agent here"
+                    "There is no plan here yet"))))
+
+(defun todo-write-view-information ()
+  "Say what is known of the session of this plan, or of the agent at point.
+That is its models, tokens, how full its context is, and what its program
+says that it cost."
+  (interactive nil todo-write-view-mode todo-write-list-mode)
+  (let* ((thread (todo-write-view--thread))
+         (summary (todo-write-summary thread))
+         (work (todo-write-work thread))
+         (parts (delq nil (list (and (plist-get work :models)
+                                     (mapconcat #'todo-write-text-line
+                                                (plist-get work :models) ", "))
+                                (todo-write-detail-tokens (plist-get work :tokens))
+                                (todo-write-row-context summary)
+                                (and (plist-get summary :cost)
+                                     (concat "cost " (plist-get summary :cost)
+                                             ", as the agent says"))))))
+    (if parts
+        (message "%s" (string-join parts (format " %s " (todo-write-text-shape 'dot))))
+      (message "Nothing is known of the tokens of this session"))))
+
+;; What is at point is a button.  Its `action' is for RET and clicks.  TAB opens or closes
+;; what it has as `todo-write-toggle', an element of `todo-write-view-rows-open'.
+
+(define-button-type 'todo-write-part :supertype 'todo-write-button
+  'action #'todo-write-view--toggle)
+
+(define-button-type 'todo-write-fold :supertype 'todo-write-button
+  'action (lambda (_) (todo-write-view-toggle-fold)))
+
+(define-button-type 'todo-write-child :supertype 'todo-write-button
+  'action (lambda (button) (todo-write-show (button-get button 'todo-write-child))))
+
+(define-button-type 'todo-write-file :supertype 'todo-write-button
+  'action (lambda (button)
+            (todo-write-visit-open-file todo-write-view-thread
+                                        (button-get button 'todo-write-file))))
+
+(define-button-type 'todo-write-entry :supertype 'todo-write-button
+  'action (lambda (button)
+            (let ((entry (button-get button 'todo-write-entry)))
+              (if (memq (todo-write-story-entry-kind entry) '(command edit call git))
+                  (todo-write-visit-entry todo-write-view-thread entry)
+                (todo-write-view--toggle button)))))
+
+(define-button-type 'todo-write-dropped :supertype 'todo-write-button
+  'action (lambda (_) (user-error "R brings this task back")))
+
+(defun todo-write-view--visit (&optional toggle)
+  "Visit what is at point: a file, the output of a command, another plan.
+On a task, open or close its story; on folded tasks, unfold them.
+TOGGLE non-nil opens or closes whatever can be opened."
+  (let ((button (or (button-at (point))
+                    (todo-write-view-draw-row (get-text-property (point) 'todo-write-id)))))
+    (cond ((null button) (todo-write-view-draw-id-here))
+          ((and toggle (or (button-get button 'todo-write-toggle)
+                           (button-get button 'todo-write-file)))
+           (todo-write-view--toggle button))
+          (t (funcall (button-get button 'action) button)))))
+
+(defun todo-write-view--toggle (button)
+  "Open or close what BUTTON stands for, and draw the plan.
+On a file, close the story that it is in, and move to its heading."
+  (let ((element (or (button-get button 'todo-write-toggle)
+                     (button-get button 'todo-write-part))))
+    (when (button-get button 'todo-write-file)
+      (goto-char (todo-write-buffer-find 'todo-write-part element)))
+    (setq todo-write-view-rows-open (if (member element todo-write-view-rows-open)
+                                        (remove element todo-write-view-rows-open)
+                                      (cons element todo-write-view-rows-open))))
+  ;; The user reads there now.
+  (unless (todo-write-view-draw-on-title-p (selected-window))
+    (todo-write-view-draw-stay (selected-window)))
+  (todo-write-view-draw-all))
+
+(defun todo-write-view--toggle-all ()
+  "Open the details of all rows and all below them, or close all if any is open.
+The turn that runs is open by itself."
+  (let ((thread todo-write-view-thread))
+    (setq todo-write-view-rows-open
+          (unless (seq-difference todo-write-view-rows-open
+                                  (list (cons 'turn todo-write-view-draw-ran)))
+            (append (mapcar (lambda (item) (plist-get item :id)) (todo-write-items thread))
+                    (and (todo-write-items-dropped thread) '(dropped))
+                    (and (todo-write-core-call todo-write-dyn--items-cleared thread) '(cleared))
+                    (mapcar (lambda (heading) (cons 'turn (plist-get heading :turn)))
+                            (todo-write-view-rows-headings thread))))))
+  (todo-write-view-draw-all))
+
+(defun todo-write-view-toggle-fold ()
+  "Fold or unfold the completed tasks of this buffer.
+See `todo-write-view-fold-completed'."
+  (interactive nil todo-write-view-mode)
+  (todo-write-buffer-require 'todo-write-view-mode)
+  (cl-flet ((folded-p () (text-property-any (point-min) (point-max) 'category
+                                            (button-category-symbol 'todo-write-fold))))
+    (setq todo-write-view-rows-fold (not (folded-p)))
+    (todo-write-view-draw-all)
+    (when (and todo-write-view-rows-fold (not (folded-p)))
+      (message "No %d successive tasks are completed" todo-write-view-rows-fold-least))))
+
+(defun todo-write-view--open-found ()
+  "If Isearch ends at a match in text that was cut, open what shows all of it."
+  (when-let* ((other (and (not isearch-mode-end-hook-quit) isearch-other-end))
+              (cut (text-property-any (min (point) other) (max (point) other)
+                                      'todo-write-ellipsis t))
+              (button (button-at cut))
+              (element (button-get button 'todo-write-toggle))
+              ((not (member element todo-write-view-rows-open))))
+    (todo-write-view--toggle button)))
 
 ;;; Bookmarks and desktops
 
@@ -252,7 +515,7 @@ Signal a `user-error' if the buffer shows no plan."
       (user-error "There is no longer a plan of %s" (todo-write-text-plain key)))
     ;; The caller displays the buffer.
     (set-buffer (save-window-excursion (todo-write-show key)))
-    (todo-write-view-move-goto-any (bookmark-prop-get bookmark 'item))))
+    (todo-write-view-goto (bookmark-prop-get bookmark 'item))))
 (put 'todo-write-bookmark-jump 'bookmark-handler-type "Plan")
 
 ;;;###autoload (add-to-list 'desktop-buffer-mode-handlers '(todo-write-view-mode . todo-write-bookmark-restore))

@@ -16,13 +16,8 @@
 
 (require 'compile)
 (require 'diff-mode)
-(require 'todo-write)
-(require 'todo-write-commands)
-(require 'todo-write-choose)
-(require 'todo-write-menu)
-(require 'todo-write-machines)
+(require 'todo-write-buffer)
 (require 'todo-write-story)
-(require 'todo-write-text)
 
 ;;; Files
 
@@ -256,7 +251,7 @@ They are as for `todo-write-show-diff', of which PATH may be an entry."
          (id (cond ((and entry (todo-write-story-entry-part entry)))
                    ((or (stringp part) (eq 'turn (car-safe part))) part))))
     (cond ((not (derived-mode-p 'todo-write-view-mode))
-           (list (todo-write-choose-thread)))
+           (list (todo-write-buffer-thread)))
           ((and entry (todo-write-story-files entry))
            (list todo-write-view-thread id entry))
           (t (list todo-write-view-thread id

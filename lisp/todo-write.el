@@ -23,23 +23,15 @@
 
 ;;; Code:
 
-(require 'todo-write-core)
-(require 'todo-write-events)
 (require 'todo-write-activity)
-(require 'todo-write-commands)
 (require 'todo-write-machines)
 (require 'todo-write-plan)
-(require 'todo-write-text)
 
 ;; Requests need nothing else of this package, and most sessions have none.
 (autoload 'todo-write-request "todo-write-request")
 (autoload 'todo-write-requests "todo-write-request")
 (autoload 'todo-write-withdraw "todo-write-request")
 (autoload 'todo-write-answer-request "todo-write-request")
-
-;; Nor do those of earlier sessions.
-(autoload 'todo-write-threads-kept "todo-write-kept")
-(autoload 'todo-write-kept-newest-of-project "todo-write-kept")
 
 ;; Hosts set it in an agent's buffer, whether or not the view is loaded.
 (defvar-local todo-write-view-thread nil
@@ -575,7 +567,7 @@ This is also done once per session, at the first use of the package."
 (defun todo-write-restore (&optional thread)
   "Load THREAD from its journal; return its key, or nil if it has none.
 THREAD defaults to the newest thread of the current project."
-  (let ((key (or thread (todo-write-kept-newest-of-project))))
+  (let ((key (or thread (todo-write-plan-newest-of-project))))
     (unless (or (null key) (stringp key))
       (todo-write-core-wrong "thread" key "a string"))
     (when (and key (todo-write-core-call todo-write-dyn--exists key))

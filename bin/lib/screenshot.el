@@ -11,7 +11,6 @@
 
 ;;; Code:
 
-(require 'todo-write-timeline)
 (require 'todo-write-module)
 ;; There is no user to answer a question.
 (setq todo-write-module-source nil)
@@ -67,7 +66,7 @@
   (plist-put times :spent (* 100 (or (plist-get times :spent) 0))))
 
 (defun screenshot-stretch-turns (turns)
-  "Return TURNS, as from `todo-write-turns-headings', with stretched times."
+  "Return TURNS, as from `todo-write-story-headings', with stretched times."
   (dolist (heading (cdr turns) turns)
     (dolist (key '(:began :ended))
       (plist-put heading key (screenshot-stretch (plist-get heading key))))))
@@ -201,7 +200,7 @@ the last of them is changed.")
   (screenshot-wait 0.06)
   (switch-to-buffer (todo-write-show "login"))
   (delete-other-windows)
-  (todo-write-view-move-goto (plist-get (screenshot-current) :id))
+  (todo-write-view-draw-goto (plist-get (screenshot-current) :id))
   (todo-write-buffer-visit))
 
 (defun screenshot-current ()
@@ -453,7 +452,7 @@ palette of 128 colors makes the file a third as big."
   (advice-add 'todo-write-dyn--spent :filter-return
               (lambda (spent) (and spent (* 100 spent))))
   (advice-add 'todo-write-times :filter-return #'screenshot-stretch-times)
-  (advice-add 'todo-write-turns-headings :filter-return #'screenshot-stretch-turns)
+  (advice-add 'todo-write-story-headings :filter-return #'screenshot-stretch-turns)
   (advice-add 'todo-write-item-changes :filter-return #'screenshot-stretch-stamps)
   (advice-add 'todo-write-observations :filter-return #'screenshot-stretch-stamps))
 

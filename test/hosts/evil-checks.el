@@ -33,8 +33,7 @@ An Emacs evaluates BEFORE, AFTER and FORMS, and then begins the modes."
                             ',evil-checks-modes))))))
 
 (defconst evil-checks-ours
-  '(progn (require 'todo-write-history) (require 'todo-write-timeline)
-          (require 'todo-write-list) (require 'todo-write-log)
+  '(progn (require 'todo-write-history)           (require 'todo-write-list) (require 'todo-write-history)
           (require 'todo-write-doctor))
   "The form that loads the package.")
 

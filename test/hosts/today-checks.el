@@ -123,7 +123,7 @@ ID is that of an item, or (turn . N)."
          (should (eq t (plist-get after :moreFiles)))
          (should (equal 2 (plist-get after :refused)))
          (should (equal "a rule refused it"
-                        (todo-write-story-words-refusal (car (last (today-checks--calls thread))))))))
+                        (todo-write-detail-refusal (car (last (today-checks--calls thread))))))))
      "--disallowedTools" "Bash(shred:*)")
     (delete-directory outside t)))
 
@@ -238,7 +238,7 @@ ID is that of an item, or (turn . N)."
           (equal 1 (plist-get (todo-write-work thread) :refused)))))
      (let ((thread (hosts-thread "claude")))
        (should (equal "auto mode refused it: Outside the task."
-                      (todo-write-story-words-refusal (car (last (today-checks--calls thread))))))
+                      (todo-write-detail-refusal (car (last (today-checks--calls thread))))))
        (should (= 1 (plist-get (plist-get (todo-write-work thread) :commands) :run))))
      (answer-checks--exists "one")
      (should-not (file-exists-p (answer-checks--file "two")))

@@ -15,15 +15,12 @@
 (require 'bookmark)
 (require 'desktop)
 (require 'todo-write-view-test-helper)
-(require 'todo-write-auto-show)
 (require 'todo-write-org)
 (require 'todo-write-mode-line)
 (require 'todo-write-doctor)
 (require 'todo-write-history)
-(require 'todo-write-timeline)
 (require 'todo-write-list)
-(require 'todo-write-log)
-(require 'todo-write-menu)
+(require 'todo-write-buffer)
 (require 'todo-write-review)
 (require 'todo-write-visit)
 
@@ -73,10 +70,10 @@
                   '(with-current-buffer (get-buffer-create "plan")
                      (todo-write-view-mode)
                      (let ((first (condition-case nil
-                                      (progn (todo-write-menu--transient major-mode) nil)
+                                      (progn (todo-write-buffer--transient major-mode) nil)
                                     (quit 'quit))))
                        (prin1 (list first
-                                    (and (commandp (todo-write-menu--transient major-mode))
+                                    (and (commandp (todo-write-buffer--transient major-mode))
                                          (get 'todo-write-view-mode-transient 'transient--prefix)
                                          t)))))))))
 
@@ -250,9 +247,8 @@ Each view is killed.  Count the conses in a new Emacs: after an `add-hook'
 with a depth, Emacs 28 keeps every function ever added to that hook."
   (todo-write-test-child
    '(progn (require 'todo-write-doctor)
-(require 'todo-write-history)
-           (require 'todo-write-list)
-           (require 'todo-write-log))
+           (require 'todo-write-history)
+           (require 'todo-write-list))
    `(let ((todo-write-directory nil)
           (come-and-go (lambda (times)
                          (dotimes (_ times)
@@ -273,17 +269,17 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
 (ert-deftest todo-write-menu-context-acts-on-the-clicked-task ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two")
-    (should (memq #'todo-write-menu-context context-menu-functions))
+    (should (memq #'todo-write-buffer-context-menu context-menu-functions))
     (goto-char (point-min))
     (search-forward "Two")
     (let* ((click `(mouse-3 (,(selected-window) ,(point) (0 . 0) 0)))
-           (menu (todo-write-menu-context (make-sparse-keymap "Menu") click))
+           (menu (todo-write-buffer-context-menu (make-sparse-keymap "Menu") click))
            (command (lookup-key menu [todo-write-edit-cycle-status])))
       (goto-char (point-min))
       (call-interactively command)
       (should (equal "in_progress"
                      (plist-get (todo-write-item "a" (todo-write-test-id "a" "Two")) :status)))
-      (should-not (lookup-key (todo-write-menu-context
+      (should-not (lookup-key (todo-write-buffer-context-menu
                                (make-sparse-keymap) `(mouse-3 (,(selected-window) 1 (0 . 0) 0)))
                               [todo-write-edit-delete])))))
 
@@ -304,7 +300,7 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
 (ert-deftest todo-write-view-can-be-bookmarked-with-its-task ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two")
-    (todo-write-view-move-goto (todo-write-test-id "a" "Two"))
+    (todo-write-view-draw-goto (todo-write-test-id "a" "Two"))
     (let ((bookmark (bookmark-make-record)))
       (kill-buffer)
       (todo-write-bookmark-jump bookmark)
@@ -319,7 +315,7 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
     (let ((id (todo-write-test-id "a" "Two")))
       (todo-write-begin "sub" :parent "a" :parent-item id)
       (todo-write-test-write "sub" "Three")
-      (todo-write-view-move-goto id)
+      (todo-write-view-draw-goto id)
       (let ((bookmark (bookmark-make-record)))
         (todo-write-test-write "a" "One")
         (todo-write-test-write "a" "One" "Four")
@@ -333,7 +329,7 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
 (ert-deftest todo-write-view-a-bookmark-opens-no-second-window ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two")
-    (todo-write-view-move-goto (todo-write-test-id "a" "Two"))
+    (todo-write-view-draw-goto (todo-write-test-id "a" "Two"))
     (let ((bookmark (bookmark-make-record)))
       (switch-to-buffer "*scratch*")
       (bookmark-jump bookmark)

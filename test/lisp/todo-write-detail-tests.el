@@ -131,7 +131,7 @@
                  (should (< (cl-incf moves) 100))
                  (apply move args))))
       (with-temp-buffer
-        (todo-write-detail-insert-filled "Some words of an agent" 15 5 35)
+        (todo-write-detail-insert-filled "Some words of an agent" 15 35)
         (should (equal (split-string (buffer-string))
                        '("Some" "words" "of" "an" "agent")))))))
 

@@ -42,7 +42,7 @@
 
 (defun todo-write-edit-tests--at ()
   "Return the content of the item at point."
-  (plist-get (todo-write-item "a" (todo-write-view-move-id-at-point)) :content))
+  (plist-get (todo-write-item "a" (todo-write-view-draw-id-here)) :content))
 
 (defun todo-write-edit-tests--status (content)
   "Return the status of the item with CONTENT."

@@ -10,7 +10,7 @@
 ;;; Code:
 
 (require 'ert)
-(require 'todo-write-story-words)
+(require 'todo-write-detail)
 
 (defconst todo-write-failure-tests--folder
   (expand-file-name "../fixtures/failures/"
@@ -116,7 +116,7 @@
 
 (ert-deftest todo-write-failure-finds-the-telling-line-of-each-runner ()
   (pcase-dolist (`(,name ,line) todo-write-failure-tests--lines)
-    (should (equal (cons name (todo-write-story-words-failure (todo-write-failure-tests--output name)))
+    (should (equal (cons name (todo-write-detail-failure (todo-write-failure-tests--output name)))
                    (cons name line)))))
 
 (ert-deftest todo-write-failure-knows-each-recorded-output ()
@@ -127,23 +127,23 @@
                        #'string<))))
 
 (ert-deftest todo-write-failure-takes-the-last-line-of-an-unknown-output ()
-  (should (equal (todo-write-story-words-failure "one\n  two  \n\n") "two")))
+  (should (equal (todo-write-detail-failure "one\n  two  \n\n") "two")))
 
 (ert-deftest todo-write-failure-ignores-the-exit-code-and-escape-sequences ()
-  (should (equal (todo-write-story-words-failure "Exit code 3\n\e[31mbroken\e[0m\n") "broken")))
+  (should (equal (todo-write-detail-failure "Exit code 3\n\e[31mbroken\e[0m\n") "broken")))
 
 (ert-deftest todo-write-failure-shows-no-tag-around-an-error ()
-  (should (equal (todo-write-story-words-failure
+  (should (equal (todo-write-detail-failure
                   "<tool_use_error>String to replace not found in file.\nString: // x</tool_use_error>")
                  "String to replace not found in file."))
-  (should (equal (todo-write-story-words-failure "<tool_use_error>No such tool</tool_use_error>")
+  (should (equal (todo-write-detail-failure "<tool_use_error>No such tool</tool_use_error>")
                  "No such tool")))
 
 (ert-deftest todo-write-failure-finds-nothing-in-a-blank-output ()
-  (should-not (todo-write-story-words-failure "Exit code 1\n \n")))
+  (should-not (todo-write-detail-failure "Exit code 1\n \n")))
 
 (ert-deftest todo-write-failure-searches-the-end-of-a-long-output ()
-  (should (equal (todo-write-story-words-failure
+  (should (equal (todo-write-detail-failure
                   (concat (make-string 200000 ?x) "\nerror: too many books\n"))
                  "error: too many books")))
 
@@ -152,7 +152,7 @@
                       (mapconcat #'identity (make-list 3000 "thread '' panicked at x") " ")))
     ;; Each call took more than ten seconds.
     (dotimes (_ 300)
-      (should (equal "b" (todo-write-story-words-failure (concat "a\n" line "\nb")))))))
+      (should (equal "b" (todo-write-detail-failure (concat "a\n" line "\nb")))))))
 
 (provide 'todo-write-failure-tests)
 ;;; todo-write-failure-tests.el ends here

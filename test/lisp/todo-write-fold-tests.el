@@ -131,7 +131,7 @@
   (save-excursion
     (goto-char (point-min))
     (search-forward text)
-    (todo-write-view-position--visible-p (or window (selected-window)) (line-beginning-position))))
+    (todo-write-view-draw--visible-p (or window (selected-window)) (line-beginning-position))))
 
 (ert-deftest todo-write-view-windows-follow-the-task-in-progress ()
   (todo-write-test-with-view
@@ -199,7 +199,7 @@
                              '("Date" "completed") "Elm")
       (dolist (task '("Ash" "Cedar"))
         (should (equal '(" ✓ +3 done" " ✓ Date" " ○ Elm") (todo-write-test-seen)))
-        (todo-write-view-move-goto-any (todo-write-test-id "a" task))
+        (todo-write-view-goto (todo-write-test-id "a" task))
         (should (looking-at-p (concat " ✓ " task)))
         (should (member (concat " ✓ " task) (todo-write-test-seen)))
         (todo-write-test-press "? d")))))
@@ -209,13 +209,13 @@
     (todo-write-test-write "a" "One" "Two" "Three")
     (dolist (task '("One" "Two" "Three"))
       (widen)
-      (todo-write-view-move-goto (todo-write-test-id "a" task))
+      (todo-write-view-draw-goto (todo-write-test-id "a" task))
       (narrow-to-region (line-beginning-position) (line-beginning-position 2))
-      (todo-write-view-move-goto-any (todo-write-test-id "a" task))
+      (todo-write-view-goto (todo-write-test-id "a" task))
       (should (buffer-narrowed-p))
       (dolist (other (remove task '("One" "Two" "Three")))
         (save-restriction
-          (todo-write-view-move-goto-any (todo-write-test-id "a" other))
+          (todo-write-view-goto (todo-write-test-id "a" other))
           (should (looking-at-p (concat " ○ " other)))
           (should-not (buffer-narrowed-p)))))))
 

@@ -1077,7 +1077,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
                    (string-join (cdr (split-string line)) " ")))
            (rows (lambda ()
                    (mapcar text (last (split-string (buffer-substring-no-properties
-                                                     (point-min) (todo-write-view-position-find
+                                                     (point-min) (todo-write-buffer-find
                                                                   'todo-write-part '(turn . 1)))
                                                     "\n" t)
                                       3)))))

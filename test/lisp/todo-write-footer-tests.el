@@ -132,11 +132,11 @@
     (todo-write-test-observe "a" "INTENT" "Go on")
     (todo-write-test-write "a" '("One" "completed") "Three" "Two")
     (should (member (list 'completed "One")
-                    (mapcar (lambda (event)
-                              (list (todo-write-turns-event-kind event)
-                                    (plist-get (todo-write-turns-event-item event) :content)))
-                            (todo-write-turns-events "a" 2))))
-    (should (= 1 (length (todo-write-turns-events "a" 2))))))
+                    (mapcar (lambda (entry)
+                              (list (todo-write-story-entry-shape entry)
+                                    (todo-write-story-line entry)))
+                            (todo-write-story-tasks "a" 2))))
+    (should (= 1 (length (todo-write-story-tasks "a" 2))))))
 
 (ert-deftest todo-write-footer-shows-the-prompts-newest-first ()
   (todo-write-test-with-view
@@ -244,7 +244,7 @@
 
 (ert-deftest todo-write-footer-shows-earlier-prompts-on-demand ()
   (todo-write-test-with-view
-    (dotimes (n (+ 3 todo-write-footer-turns))
+    (dotimes (n (+ 3 todo-write-view-rows-most-turns))
       (todo-write-observe "a" "INTENT" (format "Prompt %d" n)))
     (todo-write-view-refresh)
     (should (equal (todo-write-footer-tests--last-lines 1) '(" 3 earlier prompts")))
@@ -374,12 +374,12 @@
       (with-temp-buffer
         (todo-write-story-insert "a" '(turn . 1) 80)
         (dolist (text (list "Earlier" (task 299 0) (task 298 9)))
-          (should (string-search text (buffer-string))))))
-    ;; In their order, although some have the same millisecond.
-    (should (equal (number-sequence 1 300)
-                   (cl-loop for event in (todo-write-turns-events "a" 1)
-                            when (eq 'completed (todo-write-turns-event-kind event))
-                            collect (plist-get (todo-write-turns-event-revision event) :revision))))))
+          (should (string-search text (buffer-string)))))
+      ;; In their order, although some have the same millisecond.
+      (should (equal (cl-loop for list below 300 collect (task list 0))
+                     (cl-loop for entry in (todo-write-story-tasks "a" 1)
+                              when (eq 'completed (todo-write-story-entry-shape entry))
+                              collect (todo-write-story-line entry)))))))
 
 (provide 'todo-write-footer-tests)
 ;;; todo-write-footer-tests.el ends here

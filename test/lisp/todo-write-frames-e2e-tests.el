@@ -59,11 +59,11 @@ The row of t30 is open."
                     (list (selected-frame) (make-frame '((window-system) (tty . ,tty)
                                                       (tty-type . "xterm-256color"))))))
       (with-current-buffer todo-write-view-buffer-name
-        (todo-write-view-move--toggle (todo-write-view-position-start "t30"))
+        (todo-write-view--toggle (todo-write-view-draw-row "t30"))
         (cl-loop for window in test-windows
                  for (start point) in '(("t20" "t25") ("t60" "t70"))
-                 do (set-window-point window (todo-write-view-position-start point))
-                 (set-window-start window (todo-write-view-position-start start) t)))
+                 do (set-window-point window (todo-write-view-draw-row point))
+                 (set-window-start window (todo-write-view-draw-row start) t)))
       (redisplay t)
       t)))
 
@@ -169,7 +169,7 @@ The row of t30 is open."
              (todo-write-observe "a" "TOOL_EXECUTION" '(:id "c" :name "Bash" :content "error: no")
                                  :call-id "c" :outcome 'failed :durationMs 36000))
      '(with-current-buffer todo-write-view-buffer-name
-        (todo-write-view-move--toggle (todo-write-view-position-start "t1"))
+        (todo-write-view--toggle (todo-write-view-draw-row "t1"))
         (todo-write-view-refresh))
      t)
     (should-not (todo-write-frames--lines-that-do-not-fit))
@@ -229,7 +229,7 @@ The third task is in progress and open; its story is longer than a window."
                                    (list (split-window-below) (selected-window)))))
       (select-frame test-frame)
       (with-current-buffer todo-write-view-buffer-name
-        (push-button (todo-write-view-position-start (todo-write-view-rows-current-id))))
+        (push-button (todo-write-view-draw-row (todo-write-view-rows-current-id))))
       t)))
 
 (defun todo-write-frames--reading-places ()

@@ -128,7 +128,7 @@
   (todo-write-history-tests--with-index
       (mapcar (lambda (number) (list "One" (format "Task %d" number))) (number-sequence 1 60))
     (cl-flet ((at (position) (tabulated-list-get-id position)))
-      (goto-char (todo-write-buffer-find-row 30))
+      (goto-char (todo-write-buffer-find 'tabulated-list-id 30))
       (let ((window (selected-window)))
         (set-window-start nil (save-excursion (forward-line -4) (point)))
         (todo-write-test-write "a" "New")

@@ -215,11 +215,11 @@
       (delete-file file))
     (with-current-buffer (todo-write-list)
       (should (= 5 (count-lines (point-min) (point-max))))
-      (while (timerp todo-write-kept--timer)
-        (timer-event-handler todo-write-kept--timer))
+      (while (timerp todo-write-plan--kept-timer)
+        (timer-event-handler todo-write-plan--kept-timer))
       (progn (todo-write-list--on-change) (todo-write-redraw))
       (should (= 12 (count-lines (point-min) (point-max)))))
-    (should-not todo-write-kept--timer)))
+    (should-not todo-write-plan--kept-timer)))
 
 (ert-deftest todo-write-what-was-not-seen-and-the-order-survive-a-restart ()
   (todo-write-with-store

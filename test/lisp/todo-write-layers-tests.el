@@ -86,7 +86,7 @@ Leave out declarations, features, groups, versions and documentation."
     (`(,(or 'declare-function 'require 'provide 'featurep 'put 'define-error 'defgroup) . ,_))
     (`(,(or 'defvar 'defvar-local) ,_))
     ;; To ask whether a buffer is in a mode needs no definition of it.
-    (`(,(or 'derived-mode-p 'todo-write-menu-require 'todo-write-menu-require) . ,_))
+    (`(,(or 'derived-mode-p 'todo-write-buffer-require) . ,_))
     (`(interactive ,spec . ,_) (todo-write-layers-tests--used spec use))
     (`',value
      (todo-write-layers-tests--used (vector value) (lambda (name _) (funcall use name nil))))

@@ -13,10 +13,9 @@
 (require 'cl-lib)
 (require 'todo-write-view-test-helper)
 (require 'todo-write-list)
-(require 'todo-write-log)
+(require 'todo-write-history)
 (require 'todo-write-tell)
 (require 'todo-write-request)
-(require 'todo-write-timeline)
 (require 'todo-write-visit)
 
 (defun todo-write-list-tests--draw ()
@@ -116,9 +115,9 @@
             (todo-write-begin "y" :project (todo-write-list-tests--root theirs))
             (todo-write-test-write "y" "One")
             (let ((default-directory (file-name-as-directory ours)))
-              (should (equal "x" (todo-write-choose-default))))
+              (should (equal "x" (todo-write-buffer-default-thread))))
             (let ((default-directory (file-name-as-directory theirs)))
-              (should (equal "y" (todo-write-choose-default)))))
+              (should (equal "y" (todo-write-buffer-default-thread)))))
         (delete-directory ours t)
         (delete-directory theirs t)))))
 
@@ -194,7 +193,7 @@
   (todo-write-list-tests--with
     (todo-write-test-write "a" "One")
     (todo-write-list)
-    (goto-char (todo-write-buffer-find-row "a"))
+    (goto-char (todo-write-buffer-find 'tabulated-list-id "a"))
     (todo-write-test-write "b" "One" "Two")
     (todo-write-test-wait
      (lambda () (string-match-p "0/2" (todo-write-test-text))))
@@ -205,8 +204,9 @@
     (dolist (key '("a" "b" "c"))
       (todo-write-test-write key "One" "Two"))
     (todo-write-list)
-    (let* ((row (lambda (key) (1+ (todo-write-buffer-find-row key))))
-           (places (mapcar (lambda (key) (cons key (copy-marker (funcall row key)))) '("a" "b" "c"))))
+    (let* ((row (lambda (key) (1+ (todo-write-buffer-find 'tabulated-list-id key))))
+           (places (mapcar (lambda (key) (cons key (copy-marker (funcall row key))))
+                           '("a" "b" "c"))))
       (todo-write-test-write "b" '("One" "completed") "Two")
       (todo-write-list-tests--draw)
       (should (equal '("a" "c")
@@ -214,7 +214,7 @@
                               when (= place (funcall row key)) collect key))))
     (let ((text (todo-write-test-text)))
       (should (string-match-p "1/2" text))
-      (setq todo-write-buffer--printed nil)
+      (setq tabulated-list-format nil)
       (todo-write-list-tests--draw)
       (should (equal text (todo-write-test-text))))))
 
@@ -236,24 +236,24 @@
     (todo-write-test-write "a" "One")
     (todo-write-test-write "b" "Two")
     (todo-write-list)
-    (goto-char (todo-write-buffer-find-row "a"))
+    (goto-char (todo-write-buffer-find 'tabulated-list-id "a"))
     (save-window-excursion
       (todo-write-test-press "RET")
       (should (equal "a" (buffer-local-value 'todo-write-view-thread (window-buffer)))))
-    (goto-char (todo-write-buffer-find-row "b"))
+    (goto-char (todo-write-buffer-find 'tabulated-list-id "b"))
     (cl-letf (((symbol-function 'yes-or-no-p) #'always))
       (todo-write-test-press "k"))
     (should (equal (todo-write-threads) '("a")))
-    (should-not (todo-write-buffer-find-row "b"))))
+    (should-not (todo-write-buffer-find 'tabulated-list-id "b"))))
 
 (ert-deftest todo-write-list-a-click-on-a-title-shows-the-plan-of-its-row ()
   (todo-write-list-tests--with
     (todo-write-test-write "a" "One")
     (todo-write-test-write "b" "Two")
     (todo-write-list)
-    (goto-char (todo-write-buffer-find-row "a"))
+    (goto-char (todo-write-buffer-find 'tabulated-list-id "a"))
     (save-window-excursion
-      (push-button (button-start (next-button (todo-write-buffer-find-row "b"))) t)
+      (push-button (button-start (next-button (todo-write-buffer-find 'tabulated-list-id "b"))) t)
       (should (equal "b" (buffer-local-value 'todo-write-view-thread (window-buffer)))))))
 
 (defun todo-write-list-tests--states ()
@@ -279,7 +279,7 @@
                        (,(nth 2 order) . "waiting"))))
       (todo-write-test-press "g")
       (should (equal (car (todo-write-list-tests--states)) `(,(nth 2 order) . "waiting")))
-      (goto-char (todo-write-buffer-find-row (nth 2 order)))
+      (goto-char (todo-write-buffer-find 'tabulated-list-id (nth 2 order)))
       (save-window-excursion
         (select-window (split-window))
         (switch-to-buffer "*scratch*")
@@ -382,10 +382,10 @@ That is in milliseconds since the epoch."
       (todo-write-test-write "a" "One")
       (todo-write-list-tests--draw)
       (switch-to-buffer buffer)
-      (should-not (todo-write-buffer-find-row "a"))
+      (should-not (todo-write-buffer-find 'tabulated-list-id "a"))
       ;; As redisplay does.
       (run-hook-with-args 'window-buffer-change-functions (selected-window))
-      (should (todo-write-buffer-find-row "a")))))
+      (should (todo-write-buffer-find 'tabulated-list-id "a")))))
 
 (ert-deftest todo-write-list-marks-the-first-of-two-agents-when-the-second-gets-its-title ()
   (todo-write-list-tests--with
@@ -418,7 +418,7 @@ That is in milliseconds since the epoch."
     (todo-write-test-write "a" '("One" "in_progress"))
     (todo-write-list)
     (todo-write-set-activity "a" 'waiting)
-    (goto-char (todo-write-buffer-find-row "a"))
+    (goto-char (todo-write-buffer-find 'tabulated-list-id "a"))
     (cl-flet ((state () (todo-write-agent-state (todo-write-agent "a"))))
       (todo-write-test-press "d")
       (should (eq 'idle (plist-get (todo-write-agent "a") :attention)))
@@ -445,7 +445,7 @@ That is in milliseconds since the epoch."
             (todo-write-end-turn "a")
             (should (eq 'done (todo-write-agent-state (todo-write-agent "a"))))
             (todo-write-list-tests--draw)
-            (goto-char (todo-write-buffer-find-row "a"))
+            (goto-char (todo-write-buffer-find 'tabulated-list-id "a"))
             (todo-write-test-press "o")
             (should (equal "chat a" (buffer-name (window-buffer))))
             (should (eq 'idle (todo-write-agent-state (todo-write-agent "a"))))
@@ -533,7 +533,7 @@ That is in milliseconds since the epoch."
     (todo-write-test-write "main" "One")
     (todo-write-begin "sub" :parent "main" :parent-item "t1")
     (todo-write-test-write "sub" "Two")
-    (should (equal "main" (todo-write-choose-default)))))
+    (should (equal "main" (todo-write-buffer-default-thread)))))
 
 (ert-deftest todo-write-view-shows-the-next-plan-after-its-own-was-forgotten ()
   (todo-write-test-with-view

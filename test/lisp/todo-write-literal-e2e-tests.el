@@ -83,7 +83,7 @@ Non-nil SHOWS means that the hostile text is in it.")
      (todo-write-user-eval
       `(push ,(expand-file-name "test/lisp" (getenv "TODO_WRITE_ROOT")) load-path)
       '(mapc #'require '(tab-bar todo-write-literal-helper todo-write-mode-line efrit-do
-                         todo-write-visit todo-write-log todo-write-answer todo-write-edit))
+                         todo-write-visit todo-write-history todo-write-answer todo-write-edit))
       '(setq todo-write-mode-line-width 200
              frame-title-format '(multiple-frames "%b" ("" "%b - GNU Emacs at " system-name)))
       '(defvar test-key (todo-write-literal-make "one"))
@@ -110,7 +110,7 @@ Non-nil SHOWS means that the hostile text is in it.")
       '(require 'todo-write-view)
       '(todo-write "a" '(:todos [(:content "x\u202ey\u200b\u200bz" :status "pending")]))
       '(switch-to-buffer (todo-write-show "a"))
-      '(goto-char (todo-write-view-position-start "t1"))
+      '(goto-char (todo-write-view-draw-row "t1"))
       t)
      (todo-write-user-type "e")
      (todo-write-test-wait (lambda () (todo-write-user-eval '(and (active-minibuffer-window) t))))

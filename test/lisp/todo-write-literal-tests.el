@@ -20,10 +20,8 @@
 (require 'todo-write-follow)
 (require 'todo-write-history)
 (require 'todo-write-list)
-(require 'todo-write-log)
 (require 'todo-write-mode-line)
 (require 'todo-write-org)
-(require 'todo-write-timeline)
 (require 'todo-write-visit)
 (require 'efrit-do)
 
@@ -68,7 +66,7 @@
        (todo-write-set-activity two 'waiting todo-write-literal-text)
        ;; A task that waits in the millisecond of its start is not in the timeline.
        (todo-write-test-wait
-        (lambda () (cl-plusp (plist-get (car (todo-write-timeline--rows one)) :spent))))
+        (lambda () (cl-plusp (plist-get (car (todo-write-history--rows one)) :spent))))
        (todo-write-literal-ask one)
        (unwind-protect (progn (ignore two) ,@body)
          (todo-write-withdraw one "1")
@@ -99,7 +97,7 @@
             (with-current-buffer (funcall buffer)
               (goto-char (point-min))
               (when (derived-mode-p 'todo-write-view-mode)
-                (todo-write-view-move-goto "t1"))
+                (todo-write-view-draw-goto "t1"))
               (ignore-error user-error (call-interactively command)))
             (should todo-write-literal-tests--shown)
             (when shows
@@ -133,7 +131,7 @@
          `(("plan" ,(lambda () (todo-write-show one)) t)
            ("opened row" ,(lambda ()
                             (with-current-buffer (todo-write-show one)
-                              (todo-write-view-move-goto "t2")
+                              (todo-write-view-draw-goto "t2")
                               (todo-write-test-press "RET")
                               (current-buffer)))
             t)

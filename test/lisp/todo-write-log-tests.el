@@ -11,7 +11,7 @@
 
 (require 'ert)
 (require 'todo-write-test-helper)
-(require 'todo-write-log)
+(require 'todo-write-history)
 
 (defmacro todo-write-log-tests--with-log (&rest body)
   "Run BODY in the log of the thread \"a\", which has a plan and two thoughts."

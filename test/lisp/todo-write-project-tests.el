@@ -68,8 +68,8 @@
     (let ((default-directory folder))
       (todo-write-test-write "b" "Two")
       (todo-write-forget "b")
-      (should (equal (todo-write-kept-newest-of-project) "a"))
-      (should (equal (todo-write-choose-default) "a")))))
+      (should (equal (todo-write-plan-newest-of-project) "a"))
+      (should (equal (todo-write-buffer-default-thread) "a")))))
 
 (ert-deftest todo-write-finding-a-project-evaluates-no-directory-variables ()
   (todo-write-project-tests--in folder

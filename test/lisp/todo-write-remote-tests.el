@@ -158,7 +158,7 @@ Return what asked the host."
             (should-not (todo-write-remote-tests--call command prefix))))))))
 
 (ert-deftest todo-write-remote-no-write-of-an-agent-asks-the-host-of-the-current-folder ()
-  (mapc #'require '(todo-write-auto-show todo-write-list todo-write-mode-line todo-write-notify))
+  (mapc #'require '(todo-write-list todo-write-mode-line todo-write-notify todo-write-view))
   (let ((modes '(todo-write-auto-show-mode todo-write-mode-line-mode
                  todo-write-notify-mode)))
     (todo-write-remote-tests--with

@@ -17,7 +17,6 @@
 (require 'org)
 (require 'todo-write-view-test-helper)
 (require 'todo-write-history)
-(require 'todo-write-log)
 (require 'todo-write-notify)
 (require 'todo-write-org)
 (require 'efrit-do)
@@ -84,7 +83,7 @@
       (todo-write-observe key "TITLE" "\u202e#.(setq todo-write-security-tests--ran t)")
       (todo-write-test-write key (propertize "One" 'keymap (make-sparse-keymap)))
       (with-current-buffer (todo-write-show key)
-        (todo-write-view-move-goto (todo-write-test-id key "One"))
+        (todo-write-view-draw-goto (todo-write-test-id key "One"))
         (let ((bookmark (bookmark-make-record)))
           (should (equal bookmark (read (prin1-to-string bookmark))))
           (should (equal (cons "\\u202e#.(setq todo-write-security-tests--ran t)"

@@ -6,7 +6,7 @@
 ;;; Code:
 
 (require 'ert)
-(require 'todo-write-log)
+(require 'todo-write-history)
 (require 'todo-write-request)
 (require 'todo-write-story)
 (require 'todo-write-visit)
@@ -234,9 +234,9 @@
   (should (equal "and more files" (string-trim (todo-write-row--tail nil '(0 0 0 1) nil 60)))))
 
 (ert-deftest todo-write-story-leaves-out-tokens-that-are-none ()
-  (should-not (todo-write-story-sums-tokens '(:input 0 :output 0 :cacheRead 0 :cacheWrite 0)))
+  (should-not (todo-write-detail-tokens '(:input 0 :output 0 :cacheRead 0 :cacheWrite 0)))
   (should (equal "new 0, out 0, re-read 7"
-                 (todo-write-story-sums-tokens '(:input 0 :output 0 :cacheRead 7 :cacheWrite 0))))
+                 (todo-write-detail-tokens '(:input 0 :output 0 :cacheRead 7 :cacheWrite 0))))
   (todo-write-story-tests--with-task
     (todo-write-observe "a" "USAGE" '(:input 0 :output 0 :cacheRead 0 :cacheWrite 0 :model "m"))
     (todo-write-observe "a" "MESSAGE" "Hello")
@@ -331,7 +331,7 @@
     (todo-write-test-open "One")
     (dolist (text '("“All oaks" "✓ xxx"))
       ;; The header quotes it, too.
-      (todo-write-view-move-goto (todo-write-test-id "a" "One"))
+      (todo-write-view-draw-goto (todo-write-test-id "a" "One"))
       (search-forward text)
       (beginning-of-line)
       (todo-write-test-press "TAB"))
@@ -611,7 +611,7 @@
     (pcase-dolist (`(,to . ,end) `((,(+ from minute) . "[0-9:]\\{5\\}")
                                    (,(+ from day) . "2026-05-23 [0-9:]\\{5\\}")))
       (should (string-match-p (format "\\`2026-05-22 [0-9:]\\{5\\}–%s\\'" end)
-                              (todo-write-story-sums-clock-span from to))))))
+                              (todo-write-detail-clock-span from to))))))
 
 (provide 'todo-write-story-tests)
 ;;; todo-write-story-tests.el ends here

@@ -243,7 +243,7 @@ And test it"
 (ert-deftest todo-write-tell-comments-are-copied-until-the-users-next-prompt ()
   (todo-write-tell-tests--with
     (cl-letf (((symbol-function 'todo-write-mcp-setup-plugin-p) #'ignore)
-              ((symbol-function 'todo-write-turns-headings)
+              ((symbol-function 'todo-write-story-headings)
                (lambda (&rest _)
                  `(1 (:began ,(1+ (plist-get (car (todo-write-plan-comments "claude:s1"))
                                              :timestamp)))))))

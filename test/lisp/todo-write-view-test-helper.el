@@ -58,7 +58,7 @@ Times are left out.  What changed is drawn first."
 
 (defun todo-write-test-open (content)
   "Open the row of the item of thread \"a\" with CONTENT, or close it."
-  (todo-write-view-move-goto (todo-write-test-id "a" content))
+  (todo-write-view-draw-goto (todo-write-test-id "a" content))
   (todo-write-test-press "RET"))
 
 (defun todo-write-test-press (keys)
@@ -69,7 +69,7 @@ Times are left out.  What changed is drawn first."
 
 (defun todo-write-test-menu-command (mode key)
   "Return the command of KEY in the transient of MODE."
-  (let ((suffix (transient-get-suffix (todo-write-menu--transient mode) key)))
+  (let ((suffix (transient-get-suffix (todo-write-buffer--transient mode) key)))
     ;; Older versions of transient have a list (LEVEL CLASS PLIST).
     (plist-get (if (keywordp (cadr suffix)) (cdr suffix) (car (last suffix))) :command)))
 

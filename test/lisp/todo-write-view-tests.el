@@ -579,7 +579,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
 (ert-deftest todo-write-view-ret-opens-and-closes-a-row-and-updates-keep-it-open ()
   (todo-write-test-with-view
     (todo-write-test-write "a" '("Write the text" "in_progress" "Writing") "Two")
-    (todo-write-view-move-goto (todo-write-test-id "a" "Write the text"))
+    (todo-write-view-draw-goto (todo-write-test-id "a" "Write the text"))
     (todo-write-test-press "RET")
     (should (string-match-p "^     Write the text\n" (buffer-string)))
     (should (string-match-p "^     since [0-9:]+$" (buffer-string)))
@@ -604,7 +604,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (todo-write-begin "a/sub" :parent "a" :parent-item (todo-write-test-id "a" "One"))
     (todo-write-test-write "a/sub" "Of the subagent")
     (todo-write-redraw)
-    (todo-write-view-move-goto (todo-write-test-id "a" "One"))
+    (todo-write-view-draw-goto (todo-write-test-id "a" "One"))
     (todo-write-test-press "n")
     (should (looking-at-p " +↳ a/sub"))
     (save-excursion
@@ -630,8 +630,8 @@ Leave out times if WITHOUT-TIMES is non-nil."
 (ert-deftest todo-write-view-draws-changes-outside-a-narrowed-region ()
   (todo-write-test-with-view
     (todo-write-test-write "a" '("One" "in_progress") "Two" "Three" "Four")
-    (narrow-to-region (todo-write-view-position-start (todo-write-test-id "a" "Three"))
-                      (todo-write-view-position-start (todo-write-test-id "a" "Four")))
+    (narrow-to-region (todo-write-view-draw-row (todo-write-test-id "a" "Three"))
+                      (todo-write-view-draw-row (todo-write-test-id "a" "Four")))
     (todo-write-test-write "a" '("One" "completed") "Two" '("Three" "completed") "Half" "Four")
     (should (equal (todo-write-test-text) " ✓ Three\n ○ Half\n"))
     (widen)
@@ -641,7 +641,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
 (ert-deftest todo-write-view-goes-to-the-task-in-progress-outside-a-narrowed-region ()
   (todo-write-test-with-view
     (todo-write-test-write "a" '("One" "in_progress") "Two")
-    (narrow-to-region (todo-write-view-position-start (todo-write-test-id "a" "Two")) (point-max))
+    (narrow-to-region (todo-write-view-draw-row (todo-write-test-id "a" "Two")) (point-max))
     (todo-write-view-to-current)
     (should (looking-at-p " ● Doing: One"))
     (should-not (buffer-narrowed-p))))
@@ -705,12 +705,12 @@ Leave out times if WITHOUT-TIMES is non-nil."
 (ert-deftest todo-write-view-keeps-scrolled-rows-in-place-when-the-agent-speaks ()
   (todo-write-test-with-view
     (apply #'todo-write-test-write "a" (mapcar #'number-to-string (number-sequence 1 90)))
-    (goto-char (todo-write-view-position-start (todo-write-test-id "a" "50")))
-    (set-window-start nil (todo-write-view-position-start (todo-write-test-id "a" "45")))
+    (goto-char (todo-write-view-draw-row (todo-write-test-id "a" "50")))
+    (set-window-start nil (todo-write-view-draw-row (todo-write-test-id "a" "45")))
     (todo-write-observe "a" "MESSAGE" "Hello.")
     (todo-write-test-wait (lambda () (string-search "Hello" (todo-write-test-text))))
-    (should (= (window-start) (todo-write-view-position-start (todo-write-test-id "a" "45"))))
-    (should (= (point) (todo-write-view-position-start (todo-write-test-id "a" "50"))))))
+    (should (= (window-start) (todo-write-view-draw-row (todo-write-test-id "a" "45"))))
+    (should (= (point) (todo-write-view-draw-row (todo-write-test-id "a" "50"))))))
 
 (ert-deftest todo-write-view-header-drops-numbers-and-bar-before-it-cuts-the-title ()
   (pcase-dolist

@@ -10,7 +10,6 @@
 ;;; Code:
 
 (require 'ert)
-(require 'todo-write-footer)
 (require 'todo-write-org)
 (require 'todo-write-test-helper)
 
@@ -156,7 +155,7 @@ deleted file mode 100644
         (should-not (todo-write-work "a" '(outside . 21)))
         (should (equal (funcall names (todo-write-work "a" '(turn . 21))) '("/p/20")))
         (should (equal (mapcar (lambda (heading) (plist-get heading :added))
-                               (cdr (todo-write-turns-headings "a" 150)))
+                               (cdr (todo-write-story-headings "a" 150)))
                        (make-list 150 1)))))))
 
 (ert-deftest todo-write-a-long-patch-is-cut-between-hunks ()
