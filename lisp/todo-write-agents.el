@@ -31,11 +31,6 @@
 (require 'todo-write-socket)
 (require 'todo-write-text)
 
-;;;###autoload
-(define-obsolete-variable-alias 'todo-write-mcp-mode 'todo-write-agents-mode "0.4.0")
-;;;###autoload
-(define-obsolete-function-alias 'todo-write-mcp-mode #'todo-write-agents-mode "0.4.0")
-
 (defvar todo-write-agents-quiet 600
   "Seconds without a call after which a session is paused.
 The protocol does not report the end of a turn.")

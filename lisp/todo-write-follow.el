@@ -26,11 +26,6 @@
 (require 'todo-write-socket)
 (require 'todo-write-text)
 
-;;;###autoload
-(define-obsolete-variable-alias 'todo-write-follow-mode 'todo-write-agents-mode "0.4.0")
-;;;###autoload
-(define-obsolete-function-alias 'todo-write-follow-mode #'todo-write-agents-mode "0.4.0")
-
 (defcustom todo-write-follow-agents
   (list (cons 'claude (todo-write-core-agent-folder 'claude))
         (cons 'codex (todo-write-core-agent-folder 'codex)))

@@ -92,9 +92,6 @@ this package."
   "What the program said last, (ID . TEXT).")
 
 ;;;###autoload
-(define-obsolete-function-alias 'todo-write-mcp-setup #'todo-write-setup "0.4.0")
-
-;;;###autoload
 (defun todo-write-setup (&optional again)
   "Show which agents are here, and give them the tool todo_write.
 If the module or the program `todo-write-mcp' is missing, offer to download

@@ -272,14 +272,6 @@ For `todo-write-events-functions'."
 
 ;;; Moving and opening
 
-(define-obsolete-function-alias 'todo-write-view-next #'todo-write-buffer-next "0.4.0")
-
-(define-obsolete-function-alias 'todo-write-view-previous #'todo-write-buffer-previous "0.4.0")
-
-(define-obsolete-function-alias 'todo-write-view-visit #'todo-write-buffer-visit "0.4.0")
-
-(define-obsolete-function-alias 'todo-write-view-toggle #'todo-write-buffer-toggle "0.4.0")
-
 (defun todo-write-view-goto (id)
   "Move point to the task ID, which may be folded or have left the list.
 Open what it is in, and widen if it is outside the narrowed region.  Return

@@ -174,7 +174,7 @@ that is not defined."
                             (cdr (todo-write-module-tests--wanting
                                   (cons '(mapc #'require
                                                '(todo-write-mode-line todo-write-notify
-                                                 todo-write-auto-show todo-write-agents
+                                                 todo-write-view todo-write-agents
                                                  todo-write-agent-shell todo-write-eca
                                                  todo-write-efrit todo-write-gptel))
                                         forms))))))))
