@@ -863,8 +863,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
 
 (ert-deftest todo-write-follow-tests-the-modes-of-earlier-versions-are-the-mode ()
   (todo-write-follow-tests--with
-    (require 'todo-write-agents)
-    (require 'todo-write-obsolete)
+    (require 'todo-write-mcp)
     (dolist (mode '(todo-write-follow-mode todo-write-mcp-mode))
       (should (eq 'todo-write-agents-mode (indirect-variable mode)))
       (funcall mode)

@@ -360,6 +360,20 @@ That is in milliseconds since the epoch."
           (should (>= (how-many "x" (point) (line-end-position))
                       (max 17 (min 59 (/ (- width 50) 2))))))))))
 
+;; Rows that are too long for the narrower window would be cut there.
+(ert-deftest todo-write-list-fits-the-narrower-of-two-windows ()
+  (todo-write-list-tests--with
+    (todo-write-set-activity "a" 'waiting (make-string 200 ?x))
+    (cl-letf (((symbol-function 'window-body-width)
+               (lambda (&optional window &rest _) (if (eq window (frame-first-window)) 120 60))))
+      (with-current-buffer (todo-write-list)
+        (set-window-buffer (frame-first-window) (current-buffer))
+        (set-window-buffer (split-window) (current-buffer))
+        (todo-write-list--print)
+        (goto-char (point-min))
+        (should (<= (string-width (todo-write-list-tests--displayed (point) (line-end-position)))
+                    60))))))
+
 (ert-deftest todo-write-list-updates-ages-only-while-it-is-shown ()
   (todo-write-list-tests--with
     (todo-write-set-activity "a" 'working)

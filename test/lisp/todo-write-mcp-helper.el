@@ -89,6 +89,12 @@ MODE nil leaves `todo-write-agents-mode' off."
     (goto-char (point-min))
     (read (current-buffer))))
 
+(defun todo-write-mcp-emacs-messages (emacs)
+  "Return the text of the buffer *Messages* of EMACS."
+  (todo-write-mcp-emacs-eval
+   emacs '(with-current-buffer (messages-buffer)
+            (buffer-substring-no-properties (point-min) (point-max)))))
+
 (defun todo-write-mcp-emacs-rows (emacs thread)
   "Return THREAD's list in EMACS as a list of (CONTENT . STATUS)."
   (todo-write-mcp-emacs-eval

@@ -250,7 +250,7 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
   "Return non-nil if the mode is on in a new Emacs with the init file FILE."
   (with-temp-buffer
     (call-process (expand-file-name invocation-name invocation-directory) nil t nil
-                  "-Q" "--batch" "-L" todo-write-module-lisp "-l" "todo-write-agents"
+                  "-Q" "--batch" "-L" todo-write-module-lisp "-l" "todo-write-mcp"
                   "--eval" (format "(setq todo-write-socket %S)" (todo-write-socket-test-file))
                   "-l" file "--eval"
                   "(progn (when todo-write-agents-mode

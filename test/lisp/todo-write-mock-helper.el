@@ -26,6 +26,13 @@
           ((executable-find "llmock"))
           (t (ert-skip "aimock is not there; bin/setup test fetches it")))))
 
+(defun todo-write-mock--free-port ()
+  "Return an unused port of the loopback interface."
+  (let ((server (make-network-process :name "port" :server t :host "127.0.0.1"
+                                      :service t :family 'ipv4)))
+    (unwind-protect (process-contact server :service)
+      (delete-process server))))
+
 (defun todo-write-mock--get (port path)
   "Return the JSON at PATH of the server on PORT, or nil."
   (let ((buffer (ignore-errors

@@ -1,14 +1,16 @@
-;;; todo-write-obsolete.el --- Former names that init files may have  -*- lexical-binding: t; -*-
+;;; todo-write-mcp.el --- Former names that init files may have  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; The names of 0.3 that are other ones in 0.4; CHANGELOG.org has them all.  The version
-;; after 0.4 deletes this file.
+;; The names of 0.3 that are other ones in 0.4; CHANGELOG.org has them all.  Init files that
+;; Custom saved require the name of this file.  The version after 0.4 deletes it.
 
 ;;; Code:
+
+(require 'todo-write-agents)
 
 ;;;###autoload
 (define-obsolete-variable-alias 'todo-write-follow-mode 'todo-write-agents-mode "0.4.0")
@@ -27,5 +29,5 @@
     ;; They are for keys.
     (put old 'completion-predicate #'ignore)))
 
-(provide 'todo-write-obsolete)
-;;; todo-write-obsolete.el ends here
+(provide 'todo-write-mcp)
+;;; todo-write-mcp.el ends here
