@@ -364,12 +364,12 @@ That is in milliseconds since the epoch."
 (ert-deftest todo-write-list-fits-the-narrower-of-two-windows ()
   (todo-write-list-tests--with
     (todo-write-set-activity "a" 'waiting (make-string 200 ?x))
+    (set-window-buffer (selected-window) (todo-write-list))
+    (set-window-buffer (split-window) "*todo-write-list*")
     (cl-letf (((symbol-function 'window-body-width)
-               (lambda (&optional window &rest _) (if (eq window (frame-first-window)) 120 60))))
-      (with-current-buffer (todo-write-list)
-        (set-window-buffer (frame-first-window) (current-buffer))
-        (set-window-buffer (split-window) (current-buffer))
-        (todo-write-list--print)
+               (lambda (&optional window &rest _) (if (eq window (selected-window)) 120 60))))
+      (with-current-buffer "*todo-write-list*"
+        (todo-write-list-tests--draw)
         (goto-char (point-min))
         (should (<= (string-width (todo-write-list-tests--displayed (point) (line-end-position)))
                     60))))))
