@@ -15,7 +15,7 @@ mod question;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -43,8 +43,8 @@ pub const USUAL: Times = Times { joining: Duration::from_secs(2), answering: Dur
 
 /// The time between two looks for a daemon.
 const LOOK: Duration = Duration::from_secs(2);
-/// The time between two looks whether the user has answered, or a daemon that owes something is late.
-const TICK: Duration = Duration::from_millis(100);
+/// The time between two looks whether a daemon that owes something is late.
+const TICK: Duration = Duration::from_millis(250);
 /// Maximum number of sessions whose state is asked for on connecting.
 const SESSIONS: usize = 200;
 
@@ -68,10 +68,15 @@ struct Watch {
     /// The calls without a result, and of which sessions they are.
     calls: HashMap<u64, (Purpose, String)>,
     waiting: BTreeMap<String, Session>,
+    sender: Sender<Input>,
 }
 
-/// The user's answer to a request of a session.
-type Given = (String, Value, Answer);
+enum Input {
+    /// The daemon said something, or has closed the connection.
+    Said(Option<Said>),
+    /// The user's answer to a request of a session.
+    Answer(String, Value, Answer),
+}
 
 #[derive(Clone, Copy)]
 enum Purpose {
@@ -136,24 +141,30 @@ enum Stage {
 
 /// Watches a daemon until the connection is over. Its questions are withdrawn then.
 fn watch(folder: &Path, door: &Arc<Peers>, times: Times) -> Result<(), Error> {
-    let (sender, given) = mpsc::channel::<Given>();
-    let client = Client::connect(folder, times.joining)?;
-    let mut watch = Watch { times, client, calls: HashMap::new(), waiting: BTreeMap::new() };
+    let (sender, inputs) = mpsc::channel();
+    let said = sender.clone();
+    let said = move |message| drop(said.send(Input::Said(message)));
+    let client = Client::connect(folder, times.joining, said)?;
+    let (calls, waiting) = (HashMap::new(), BTreeMap::new());
+    let mut watch = Watch { times, client, calls, waiting, sender };
     let info = json!({
         "clientInfo": {"name": "todo-write", "title": "todo-write", "version": door.settings.welcome.version},
         "capabilities": {"experimentalApi": true},
     });
     watch.call(Purpose::Initialize, "", "initialize", info)?;
     while door.is_open() {
-        if let Some(said) = watch.client.read(if watch.waiting.is_empty() { LOOK } else { TICK })? {
-            watch.take(said)?;
-        }
-        for (session, id, answer) in given.try_iter() {
-            watch.pass(&session, &id, &answer)?;
+        match inputs.recv_timeout(if watch.waiting.is_empty() { LOOK } else { TICK }) {
+            Ok(Input::Said(Some(message))) => {
+                watch.take(message)?;
+                watch.client.proceed();
+            }
+            Ok(Input::Answer(session, id, answer)) => watch.pass(&session, &id, &answer)?,
+            Ok(Input::Said(None)) | Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {}
         }
         watch.join()?;
         for (id, session) in &mut watch.waiting {
-            session.advance(id, door, times.answering, &sender);
+            session.advance(id, door, times.answering, &watch.sender);
         }
     }
     Ok(())
@@ -311,7 +322,7 @@ impl Session {
     }
 
     /// Asks the user what is new.
-    fn advance(&mut self, id: &str, door: &Arc<Peers>, answering: Duration, sender: &Sender<Given>) {
+    fn advance(&mut self, id: &str, door: &Arc<Peers>, answering: Duration, sender: &Sender<Input>) {
         let is_late = Instant::now() >= self.until;
         if is_late && self.joined == Joined::Asked {
             self.fail();
@@ -333,7 +344,8 @@ impl Session {
             }
             if matches!(stage, Stage::New) {
                 let (sender, id, request) = (sender.clone(), id.to_owned(), request.clone());
-                let answer = move |answer| drop(sender.send((id.clone(), request.clone(), answer)));
+                let answer =
+                    move |answer| drop(sender.send(Input::Answer(id.clone(), request.clone(), answer)));
                 let call = self.facts.ask(question, door, answer);
                 *stage = call.map_or(Stage::Left, |call| Stage::Asked { _call: call });
             }
