@@ -25,9 +25,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use crate::events::Goals;
-use crate::events::PendingCalls;
-use crate::events::{Events, RecentNames, push_recent};
+use crate::events::{Events, Goals, PendingCalls, RecentNames, push_recent};
 use crate::field::{millis, readable_part};
 use figures::Responses;
 use line::{Block, Message, TranscriptLine, goal, tagged};

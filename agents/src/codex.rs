@@ -13,9 +13,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::events::Goals;
-use crate::events::{Events, Held, RecentNames, push_recent};
-use crate::events::{PendingCall, PendingCalls, result};
+use crate::events::{Events, Goals, Held, PendingCall, PendingCalls, RecentNames, push_recent, result};
 use crate::field::{Excerpt, millis, readable_part, shortened, title};
 use line::{Payload, RolloutLine, TokenCounts, goal, goal_state};
 use subagent::{Sent, Subagents};

@@ -95,9 +95,23 @@ impl Unsent {
     }
 }
 
-/// The number of bytes of a line for `value`. A name that is no text has none; its message is small.
+/// The number of bytes of a line for `value`, which is not made: events may have megabytes.
 pub(crate) fn size(value: &impl Serialize) -> usize {
-    serde_json::to_vec(value).map_or(0, |line| line.len())
+    struct Count(usize);
+    impl Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // A name that is no text ends it, whose message is small.
+    let _ = serde_json::to_writer(&mut count, value);
+    count.0
 }
 
 #[cfg(test)]

@@ -113,10 +113,10 @@ impl Tail {
         }
     }
 
-    /// Reads a piece of what was appended before the last check. Calls `each` with every line, without its line feed, and with the
-    /// offset of its end, also without it. Where objects follow each other in a line, as after a crash of
-    /// the program, each counts as a line. The last one is passed on if it is complete; otherwise it waits
-    /// for its rest. So the ends are the same whenever the file is read. Blank lines are left out. Returns
+    /// Reads a piece of what was appended before the last check. Calls `each` with every line, without its line
+    /// feed, and with the offset of its end, also without it. Where objects follow each other in a line, as after
+    /// a crash of the program, each counts as a line. The last one is passed on if it is complete; otherwise it
+    /// waits for its rest. So the ends are the same whenever the file is read. Blank lines are left out. Returns
     /// whether all was read; if not, the next call continues.
     ///
     /// # Errors

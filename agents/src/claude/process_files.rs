@@ -146,9 +146,9 @@ impl Processes {
         left
     }
 
-    /// The sessions of processes in containers. Whether these live is unknown.
-    pub fn elsewhere(&self) -> HashSet<String> {
-        self.files.values().filter_map(|file| file.said.elsewhere.clone()).collect()
+    /// Whether a process in a container has a session. It is unknown whether it lives.
+    pub fn is_elsewhere(&self, session: &str) -> bool {
+        self.files.values().any(|file| file.said.elsewhere.as_deref() == Some(session))
     }
 }
 

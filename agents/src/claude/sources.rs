@@ -9,10 +9,13 @@ use std::sync::Arc;
 use super::line::TranscriptLine;
 use super::tasks::Tasks;
 use crate::events::{Events, Held, push_recent};
+use todo_write::events::push_bounded;
 use todo_write::list::raw::Raw;
 use todo_write::text::{excerpt, fnv1a};
 use todo_write::wire::event::{Agent, Event, Source, SubagentCall};
 
+/// Maximum number of subagents: the calls that lead to one are followed up through all of them.
+const SUBAGENTS: usize = 256;
 /// Maximum number of events held for all subagents.
 const HELD_BY_ALL: usize = 4_000;
 
@@ -102,7 +105,7 @@ impl Sources {
         let main = Source::main(Agent::Claude, session, folder);
         let source = Arc::new(Source { subagent: Some(id), call, ..main });
         let subagent = Subagent { source: source.clone(), prompt, held: Held::default() };
-        push_recent(&mut self.subagents, subagent);
+        push_bounded(&mut self.subagents, SUBAGENTS, subagent);
         Some(source)
     }
 
@@ -113,7 +116,7 @@ impl Sources {
     /// The call of the main agent that led to a subagent, perhaps by other subagents.
     pub(crate) fn root_call(&self, source: &Source) -> Option<String> {
         let mut call = source.call.as_ref()?;
-        for _ in 0..self.subagents.len() {
+        for _ in 0..SUBAGENTS {
             let caller = self.subagents.iter().map(|known| &known.source).find(|one| one.key() == call.from);
             match caller.and_then(|caller| caller.call.as_ref()) {
                 Some(above) => call = above,

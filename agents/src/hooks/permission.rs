@@ -79,8 +79,9 @@ fn answer(door: Option<PathBuf>, input: &Value, began: SystemTime) -> Option<Val
     Some(json!({"hookEventName": "PermissionRequest", "decision": decision}))
 }
 
-/// Returns whether an agent in MODE shows dialogs, so that it does not wait for this program alone. ENTRYPOINTS are those in its process file and in the environment. Print
-/// mode, and programs that use the SDK, show none; a session in the background does, also while it is not attached.
+/// Returns whether an agent in MODE shows dialogs, so that it does not wait for this program alone. ENTRYPOINTS are
+/// those in its process file and in the environment. Print mode, and programs that use the SDK, show none; a session in
+/// the background does, also while it is not attached.
 fn shows_dialogs(mode: &Value, entrypoints: &[String]) -> bool {
     mode != "dontAsk" && !entrypoints.iter().any(|name| name.starts_with("sdk"))
 }

@@ -243,7 +243,7 @@ impl Session {
         let folder = self.path.ancestors().nth(3).map(|home| home.join("sessions"));
         folder.is_some_and(|folder| folder.is_dir())
             && describe(&self.path).is_some_and(|head| head.has_processes)
-            && !around.processes.as_ref().is_some_and(|all| self.ids().any(|id| all.elsewhere().contains(id)))
+            && !around.processes.as_ref().is_some_and(|all| self.ids().any(|id| all.is_elsewhere(id)))
     }
 }
 
