@@ -311,9 +311,8 @@ KEEP non-nil means that those that are there keep their order."
                              known))
          (older (- (length known) (length sorted)))
          ;; Those that were there, in their order, at the places of any of them.
-         (there (cl-loop for key in before
-                         append (seq-filter (lambda (agent) (equal key (plist-get agent :thread)))
-                                            sorted)))
+         (by-key (mapcar (lambda (agent) (cons (plist-get agent :thread) agent)) sorted))
+         (there (delq nil (mapcar (lambda (key) (cdr (assoc key by-key))) before)))
          (agents (mapcar (lambda (agent)
                            (if (member (plist-get agent :thread) before) (pop there) agent))
                          sorted))

@@ -226,6 +226,9 @@ The value is `step', `result', `hook' or `draft'."
               (not (memq (plist-get (todo-write-summary thread) :ending) '(session-ended killed))))
          'result)))
 
+(defconst todo-write-tell--most 4000
+  "Maximum number of characters of a message.")
+
 (defun todo-write-tell (thread message &optional about)
   "Give the agent of THREAD the MESSAGE, or let the user write one if it is nil.
 It arrives with the next result of `todo_write', or by the plugin for
@@ -261,8 +264,8 @@ those that were copied since your last prompt, so that one paste has all."
         (message (string-trim (todo-write-tell--clean message (and about t)))))
     (when (string-empty-p message)
       (user-error "The message is empty"))
-    (when (> (length message) 4000)
-      (user-error "The message is longer than 4000 characters"))
+    (when (> (length message) todo-write-tell--most)
+      (user-error "The message is longer than %d characters" todo-write-tell--most))
     (let ((place (todo-write-tell--place about (plist-get (todo-write-about thread) :project))))
       (apply #'todo-write-plan-comment thread message
              (concat "you" (and place (concat " on " place)) ": " message)

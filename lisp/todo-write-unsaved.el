@@ -77,15 +77,21 @@ For `todo-write-events-functions'."
 
 (defun todo-write-unsaved--look-at (thread)
   "Say which files that you edit the agent of THREAD changed since the last time."
-  ;; What is older is no news, as while an old session is read.
-  (let ((seen (gethash thread todo-write-unsaved--seen (- (todo-write-core-now) 60000))))
-    (seq-doseq (call (todo-write-observations thread :type "TOOL_EXECUTION" :limit 20))
-      (when (> (plist-get call :timestamp) seen)
-        (puthash thread (plist-get call :timestamp) todo-write-unsaved--seen)
-        (seq-doseq (file (plist-get (plist-get call :metadata) :files))
-          (when-let* ((path (plist-get file :path))
-                      (buffer (todo-write-unsaved--buffer thread path)))
-            (todo-write-unsaved--say thread path buffer)))))))
+  (let* (;; What is older is no news, as while an old session is read.
+         (seen (gethash thread todo-write-unsaved--seen (- (todo-write-core-now) 60000)))
+         (new-p (lambda (call) (> (plist-get call :timestamp) seen)))
+         ;; Most changes do not come from a call, and few from several.
+         (calls (cl-loop for count in '(1 4 32)
+                         for calls = (todo-write-observations thread :type "TOOL_EXECUTION"
+                                                              :limit count)
+                         while (and (= count (length calls)) (funcall new-p (aref calls 0)))
+                         finally return calls)))
+    (seq-doseq (call (seq-filter new-p calls))
+      (puthash thread (plist-get call :timestamp) todo-write-unsaved--seen)
+      (seq-doseq (file (plist-get (plist-get call :metadata) :files))
+        (when-let* ((path (plist-get file :path))
+                    (buffer (todo-write-unsaved--buffer thread path)))
+          (todo-write-unsaved--say thread path buffer))))))
 
 (defun todo-write-unsaved--say (thread path buffer)
   "Say that the agent of THREAD changed PATH, which BUFFER visits.
