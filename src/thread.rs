@@ -32,7 +32,7 @@ use crate::events::marks::{Marks, Review, Scope};
 use crate::events::observation::Observations;
 use crate::events::session::Session;
 use crate::events::turns::{Turn, Turns};
-use crate::events::work::{Part, Work, WorkSums, is_refused};
+use crate::events::work::{Part, Work, WorkSums};
 use crate::list::change::{Change, ChangeKind, apply, diff, mark_cancelled};
 use crate::list::item::{Author, Item, List, Status};
 use crate::list::report;
@@ -150,6 +150,7 @@ impl Thread {
     pub(crate) fn restored(mut self, key: &str, history_limit: usize) -> Thread {
         key.clone_into(&mut self.key);
         self.observations.limit = history_limit.max(1);
+        self.review.find_unseen();
         self
     }
 
@@ -363,10 +364,9 @@ impl Thread {
         self.work.get(part)
     }
 
-    /// The number of calls that were refused after a time, among the observations in memory.
+    /// The number of calls that were refused after a time.
     pub fn refused_after(&self, time: Millis) -> usize {
-        let newer = self.observations.reported().rev().take_while(|one| one.timestamp > time);
-        newer.filter(|one| is_refused(one)).count()
+        self.review.refused_after(time)
     }
 
     /// Marks files as reviewed up to an observation each. If `raises`, none that are reviewed further. Returns

@@ -2,14 +2,14 @@
 //!
 //! A change is one file in one event. A file is reviewed up to an event: its later changes are new.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use crate::events::Millis;
 use crate::events::observation::Observation;
 use crate::events::payload::FileEntry;
-use crate::events::work::{Part, Work, items_of};
+use crate::events::work::{Part, Work, is_refused, items_of};
+use crate::events::{Millis, push_bounded};
 use crate::named::sparse;
 
 /// The largest number of changes of a thread that are known to be new. Older ones count as reviewed.
@@ -57,13 +57,22 @@ pub(crate) struct Review {
     /// The number of these changes.
     count: usize,
     marks: Marks,
-    /// Changes that were made before that time do not count as unseen.
+    /// What was done before that time does not count as unseen.
     pub since: Millis,
+    /// When calls were refused, oldest first.
+    refusals: VecDeque<Millis>,
+    /// The unseen files, each with the number of its newest change. They follow from the rest, but are asked for
+    /// after each event.
+    #[serde(skip)]
+    unseen: HashMap<String, u64>,
 }
 
 impl Review {
     /// Adds the changes of an observation of the turn with this index.
     pub(crate) fn add(&mut self, observation: &Observation, turn: usize) {
+        if is_refused(observation) {
+            push_bounded(&mut self.refusals, MOST_CHANGES, observation.timestamp);
+        }
         let Some(items) = items_of(observation) else { return };
         // A damaged journal may repeat one.
         if observation.number <= self.newest() {
@@ -77,12 +86,38 @@ impl Review {
         }
         self.count += files.len();
         let (number, is_early) = (observation.number, observation.timestamp < self.since);
+        if !is_early {
+            let new = files.iter().filter(|file| !file.path.is_empty() && number > self.until(&file.path));
+            let new: Vec<(String, u64)> = new.map(|file| (file.path.clone(), number)).collect();
+            self.unseen.extend(new);
+        }
         self.changes.push_back(Changes { number, is_early, turn, items: items.to_vec(), files });
         while self.count > MOST_CHANGES
             && let Some(oldest) = self.changes.pop_front()
         {
             self.count -= oldest.files.len();
+            for change in oldest.each() {
+                if self.unseen.get(&change.file.path) == Some(&oldest.number) {
+                    self.unseen.remove(&change.file.path);
+                }
+            }
         }
+    }
+
+    /// Finds the unseen files anew.
+    pub(crate) fn find_unseen(&mut self) {
+        let unseen = self.fresh(Scope::WHOLE).filter(|change| !change.of.is_early);
+        self.unseen = unseen.map(|change| (change.file.path.clone(), change.of.number)).collect();
+    }
+
+    /// The number of calls that were refused after a time.
+    pub(crate) fn refused_after(&self, time: Millis) -> usize {
+        self.refusals.iter().rev().take_while(|refused| **refused > time).count()
+    }
+
+    /// The number of files with changes that are unseen.
+    pub(crate) fn unseen_files(&self) -> usize {
+        self.unseen.len()
     }
 
     fn known<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = FileInEvent<'r>> {
@@ -175,6 +210,7 @@ impl Review {
             let paths: HashSet<&str> = known.map(|change| change.file.path.as_str()).collect();
             self.marks.retain(|path, _| paths.contains(path.as_str()));
         }
+        self.find_unseen();
     }
 }
 
@@ -301,7 +337,11 @@ mod tests {
         #[test]
         fn marking_reviews_what_was_shown_and_nothing_else(acts in prop::collection::vec(an_act(), 0..30)) {
             let mut review = Review::default();
-            acts.into_iter().for_each(|one| act(&mut review, one));
+            for one in acts {
+                act(&mut review, one);
+                let unseen = review.unseen().files.into_iter();
+                assert!(unseen.eq(review.unseen.keys().map(String::as_str).collect::<BTreeSet<_>>()));
+            }
         }
     }
 }

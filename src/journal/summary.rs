@@ -46,7 +46,7 @@ impl KeptPlan {
             about: thread.about().clone(),
             modified: thread.last_time(),
             summary: Summary::of(thread),
-            new: thread.review.unseen().files.len(),
+            new: thread.review.unseen_files(),
             positions: thread.positions().cloned().collect(),
             place,
         }

@@ -10,12 +10,11 @@ use super::function::lisp;
 use super::read::Key;
 use super::ser::{Sparse, Symbol};
 use super::shown::ShownSummary;
-use super::threads::{summary_of, wake, with_span, with_thread};
+use super::threads::{summary_of, wake, with_thread};
 use super::{now, with_module};
 use crate::error::{Error, Problem};
 use crate::events::Millis;
 use crate::followed::waiting;
-use crate::journal::segments::Span;
 use crate::journal::store::Changed;
 use crate::thread::activity::{By, Decision, Doing, End, Ending, Fact, Facts, Process, Reported, Turn};
 use crate::thread::{State, Thread};
@@ -217,11 +216,12 @@ lisp! { env =>
     /// - `:refused': the number of calls that were refused after SEEN.
     fn agent(thread: Key, seen: Millis) -> Option<ShownAgent> {
         let reported = ShownActivity::reported(&thread);
-        let (state, about, new, last) = with_thread(env, &thread, |thread| {
+        let (state, about, new, refused, last) = with_thread(env, &thread, |thread| {
             let is_told = |(key, _): &(&String, &Json)| ABOUT.contains(&key.as_str());
             let told = thread.about().iter().filter(is_told).map(|(key, value)| (key.clone(), value.clone()));
             let about = thread.parent().is_none().then(|| told.collect::<Map<_, _>>());
-            (thread.state(), about, thread.review.unseen().files.len(), thread.last_time())
+            let (new, refused) = (thread.review.unseen_files(), thread.refused_after(seen));
+            (thread.state(), about, new, refused, thread.last_time())
         })?;
         match about {
             // A process may work for a moment in a session in which nothing was asked.
@@ -235,7 +235,6 @@ lisp! { env =>
                 if does.inferred && does.activity.0 != Some(Doing::Working) {
                     does.activity.0 = Some(Doing::Unknown);
                 }
-                let refused = with_span(env, &thread, Span::newest, |thread| thread.refused_after(seen))?;
                 let plan = Sparse(summary_of(env, &thread)?);
                 Some(ShownAgent { does, about, plan, new, refused })
             }
