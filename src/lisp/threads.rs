@@ -203,6 +203,7 @@ lisp! { env =>
                 keep_completed: module.settings.keep_completed,
                 is_unanswered: unanswered,
                 call,
+                beside: None,
             };
             Ok(module.open(&thread).change(|thread| thread.write(plan, options, now())))
         })?

@@ -45,7 +45,10 @@ impl Recorder {
         let payload = match kind {
             EventKind::List(Ok(plan)) | EventKind::EmacsCall { list: Some(Ok(plan)), .. } => {
                 let source = Some(event.source.agent.as_str().to_owned());
-                let options = WriteOptions { source, keep_completed, is_unanswered: true, call: None };
+                // What a line says has its id.
+                let beside = event.time.filter(|_| event.uuid.is_empty());
+                let options =
+                    WriteOptions { source, keep_completed, is_unanswered: true, beside, call: None };
                 let outcome = thread.write(plan.clone(), options, time);
                 return Some(outcome).filter(|outcome| !outcome.changes.is_empty());
             }

@@ -33,7 +33,8 @@ pub struct Stamp {
     /// The time it was made. For a list in a transcript, that is the time of its line, but never before the
     /// time of the record before it.
     pub timestamp: Millis,
-    /// When the bridge of the call received it, by the clock of the agent's machine; none for anything else.
+    /// When the bridge of the call received it, or a file beside the transcript got it, by the clock of the agent's
+    /// machine; none for anything else.
     #[serde(default, rename = "agentTime", skip_serializing_if = "Option::is_none")]
     pub agent_time: Option<Millis>,
     /// The author: the agent for a write, the user for edits and undo.

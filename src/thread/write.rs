@@ -27,13 +27,15 @@ pub struct WriteOptions {
     pub is_unanswered: bool,
     /// The call, if a transcript may tell of it.
     pub call: Option<Call>,
+    /// When a file beside the transcript got the list, which lines that are read later may precede.
+    pub beside: Option<Millis>,
 }
 
 impl Thread {
     /// Accepts an agent's whole list.
     pub fn write(&mut self, plan: Plan, options: WriteOptions, now: Millis) -> Outcome {
-        let WriteOptions { source, keep_completed, is_unanswered, call } = options;
-        let agent_time = call.as_ref().map(|call| call.time.unwrap_or(now));
+        let WriteOptions { source, keep_completed, is_unanswered, call, beside } = options;
+        let agent_time = call.as_ref().map(|call| call.time.unwrap_or(now)).or(beside);
         let mut next_id = self.next_id;
         let base = self.base();
         let (mut theirs, cancelled) = self.identify(base, plan.drafts, plan.cancelled, &mut next_id);

@@ -142,7 +142,7 @@ fn perform_in(thread: &mut Thread, act: Act, keep_completed: bool, now: u64) -> 
         Act::Write { drafts, cancelled, is_unanswered } => {
             let call = (!is_unanswered).then(Call::default);
             let source = Some("test".into());
-            let options = WriteOptions { source, keep_completed, is_unanswered, call };
+            let options = WriteOptions { source, keep_completed, is_unanswered, call, beside: None };
             return Some(thread.write(Plan { drafts, cancelled, ..Plan::default() }, options, now));
         }
         Act::Undo => return thread.undo(now).ok(),

@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::{Duration, UNIX_EPOCH};
 
 use crate::transcript_law::read_all;
 use serde_json::{Value, json};
 use todo_write::events::observation::{Filter, Type};
+use todo_write::events::work::Part;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
@@ -442,6 +444,28 @@ fn a_task_whose_file_precedes_its_line_is_one_task() {
     session.create(2, "Knead");
     home.write("projects/p/s.jsonl", &session.text());
     assert_eq!(home.read(), list(&[("Sift", Pending), ("Knead", Pending)]));
+}
+
+#[test]
+fn a_line_from_before_a_task_file_is_work_of_the_list_before() {
+    let mut home = Home::new();
+    let mut session = Session::new("cli");
+    session.create(1, "Sift");
+    home.write("projects/p/s.jsonl", &session.text());
+    home.task(1, json!({"subject": "Sift", "status": "in_progress"}));
+    let task = fs::File::options().write(true).open(home.folder.path().join("tasks/s/1.json")).unwrap();
+    let changed = millis("2026-03-01T08:00:30.000Z").unwrap();
+    task.set_modified(UNIX_EPOCH + Duration::from_millis(changed)).unwrap();
+    assert_eq!(home.read(), list(&[("Sift", InProgress)]));
+    for _ in 0..2 {
+        session.call("Bash", json!({"command": "make"}), "made", Value::Null);
+        home.write("projects/p/s.jsonl", &session.text());
+        home.read();
+        session.wait(60);
+    }
+    let thread = home.store.get(THREAD).unwrap().unwrap();
+    let run = |part| thread.work(part).map_or(0, |work| work.commands.run);
+    assert_eq!((run(Part::Outside), run(Part::Item("t1"))), (1, 1));
 }
 
 #[test]
