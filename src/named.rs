@@ -49,7 +49,8 @@ macro_rules! wire_fields {
         pub struct $type:ident { $($(#[$about_field:meta])* $field:ident: $kind:ty = $name:literal,)+ }
     ) => {
         $(#[$about])*
-        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(from = "serde_json::Map<String, serde_json::Value>")]
         pub struct $type {
             $($(#[$about_field])* #[serde(rename = $name, skip_serializing_if = "Option::is_none")]
             pub $field: Option<$kind>,)+
@@ -58,8 +59,8 @@ macro_rules! wire_fields {
             pub extra: serde_json::Map<String, serde_json::Value>,
         }
 
-        impl $type {
-            fn read(mut extra: serde_json::Map<String, serde_json::Value>) -> $type {
+        impl From<serde_json::Map<String, serde_json::Value>> for $type {
+            fn from(mut extra: serde_json::Map<String, serde_json::Value>) -> $type {
                 $type { $($field: $crate::named::take(&mut extra, $name),)+ extra }
             }
         }

@@ -149,7 +149,7 @@ impl Thread {
     /// The thread of the head of a segment, with what that does not have.
     pub(crate) fn restored(mut self, key: &str, history_limit: usize) -> Thread {
         key.clone_into(&mut self.key);
-        self.observations.limit = history_limit.max(1);
+        self.observations = self.observations.restored(history_limit);
         self.review.find_unseen();
         self
     }

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 pub use crate::events::payload::{Derived, Metadata, Payload, Type};
 use crate::events::turns::{self, Turns};
@@ -53,7 +52,7 @@ pub struct Details {
 
 /// One recorded event of a thread, serialized as in the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", from = "Line")]
+#[serde(rename_all = "camelCase")]
 pub struct Observation {
     /// The number, from 1 in each thread. A journal may lack some: those of revisions follow from these.
     pub number: u64,
@@ -72,28 +71,6 @@ pub struct Observation {
     /// The id of an item; by default the one in progress during execution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
-}
-
-/// An observation as it is read.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Line {
-    number: u64,
-    r#type: Type,
-    content: Value,
-    timestamp: Millis,
-    title: String,
-    trace_id: Option<String>,
-    parent_id: Option<String>,
-    metadata: Map<String, Value>,
-}
-
-impl From<Line> for Observation {
-    fn from(line: Line) -> Observation {
-        let Line { number, timestamp, title, trace_id, parent_id, .. } = line;
-        let payload = Payload::read(line.r#type, line.content, line.metadata);
-        Observation { number, payload, timestamp, title, trace_id, parent_id }
-    }
 }
 
 impl Observation {
@@ -157,10 +134,19 @@ const HIDDEN_CALLS: usize = 64;
 /// Many agents may work all day; the journal has the rest.
 const MOST_IN_MEMORY: usize = 2 * 1024 * 1024;
 
-/// What the head of a segment has of all observations, since only the journal has the others.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// The newest observations of a thread, up to a limit. The journal has all but those that follow from revisions.
+/// Serialized, it is what the head of a segment has of all observations.
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct ObservationsHead {
+pub struct Observations {
+    #[serde(skip)]
+    kept: VecDeque<Arc<Observation>>,
+    /// The maximum number kept, at least 1. The largest number means all, however long they are.
+    #[serde(skip)]
+    pub(crate) limit: usize,
+    /// The approximate number of bytes of those.
+    #[serde(skip)]
+    bytes: usize,
     /// The content of the newest TITLE.
     title: Option<String>,
     /// The newest calls of which not all was recorded, and the excluded files that they name.
@@ -169,66 +155,47 @@ pub(crate) struct ObservationsHead {
     last: u64,
     /// The time of that one; 0 before the first.
     time: Millis,
-}
-
-/// The newest observations of a thread, up to a limit. The journal has all but those that follow from revisions.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(from = "ObservationsHead", into = "ObservationsHead")]
-pub struct Observations {
-    kept: VecDeque<Arc<Observation>>,
-    /// The maximum number kept, at least 1. The largest number means all, however long they are.
-    pub(crate) limit: usize,
-    /// The approximate number of bytes of those.
-    bytes: usize,
-    pub(crate) noted: ObservationsHead,
     /// The number of the first one that was ever here; those before it are only in the journal.
+    #[serde(skip)]
     pub(crate) seen_from: u64,
     /// The number of the newest one that subscribers have.
+    #[serde(skip)]
     delivered: u64,
-}
-
-impl From<ObservationsHead> for Observations {
-    fn from(noted: ObservationsHead) -> Observations {
-        let (seen_from, delivered) = (noted.last.saturating_add(1), noted.last);
-        Observations { seen_from, delivered, noted, ..Observations::new(0) }
-    }
-}
-
-impl From<Observations> for ObservationsHead {
-    fn from(observations: Observations) -> ObservationsHead {
-        observations.noted
-    }
 }
 
 impl Observations {
     /// Creates an empty history that keeps at most `limit` observations, and all of the newest revision.
     pub fn new(limit: usize) -> Observations {
-        let limit = limit.max(1);
-        let (kept, noted) = (VecDeque::new(), ObservationsHead::default());
-        Observations { kept, limit, bytes: 0, noted, seen_from: 1, delivered: 0 }
+        Observations::default().restored(limit)
+    }
+
+    /// Those of a head, of which the journal has all.
+    pub(crate) fn restored(self, limit: usize) -> Observations {
+        let (seen_from, delivered) = (self.next_number(), self.last);
+        Observations { limit: limit.max(1), seen_from, delivered, ..self }
     }
 
     /// The content of the newest TITLE.
     pub fn title(&self) -> Option<&str> {
-        self.noted.title.as_deref()
+        self.title.as_deref()
     }
 
     /// The number of the next observation.
     pub fn next_number(&self) -> u64 {
-        self.noted.last.saturating_add(1)
+        self.last.saturating_add(1)
     }
 
     /// Adds a reported observation.
     pub fn push(&mut self, observation: Arc<Observation>) {
         if let Some(title) = observation.payload.title() {
-            self.noted.title = Some(title.to_owned());
+            self.title = Some(title.to_owned());
         }
         let metadata = &observation.payload.metadata;
         if observation.kind() == Type::ToolCall
             && metadata.hidden.is_some()
             && let Some(id) = metadata.call_id.clone()
         {
-            push_bounded(&mut self.noted.hidden, HIDDEN_CALLS, (id, metadata.excluded.clone()));
+            push_bounded(&mut self.hidden, HIDDEN_CALLS, (id, metadata.excluded.clone()));
         }
         self.push_all(vec![observation]);
     }
@@ -239,8 +206,8 @@ impl Observations {
         may_panic_here();
         let least = new.len();
         for one in new {
-            self.noted.last = self.noted.last.max(one.number);
-            self.noted.time = one.timestamp;
+            self.last = self.last.max(one.number);
+            self.time = one.timestamp;
             self.bytes += one.size();
             self.kept.push_back(one);
         }
@@ -264,22 +231,22 @@ impl Observations {
 
     /// The time of the newest observation; 0 without any.
     pub(crate) fn last_time(&self) -> Millis {
-        self.noted.time
+        self.time
     }
 
     /// The time of the oldest observation kept.
     pub(crate) fn first_time(&self) -> Millis {
-        self.kept.front().map_or(self.noted.time, |one| one.timestamp)
+        self.kept.front().map_or(self.time, |one| one.timestamp)
     }
 
     /// The number of the oldest observation kept; those before it are only in the journal.
     pub(crate) fn first_kept(&self) -> u64 {
-        self.kept.front().map_or(self.noted.last + 1, |one| one.number)
+        self.kept.front().map_or(self.last + 1, |one| one.number)
     }
 
     /// Whether not all of a call was recorded, and which excluded file it names, if that is known.
     pub(crate) fn hidden(&self, call: &str) -> Option<Option<&str>> {
-        self.noted.hidden.iter().find(|(hidden, _)| hidden == call).map(|(_, name)| name.as_deref())
+        self.hidden.iter().find(|(hidden, _)| hidden == call).map(|(_, name)| name.as_deref())
     }
 
     /// The observations that the filter admits, newest last.
@@ -295,12 +262,12 @@ impl Observations {
 
     /// Whether all were taken.
     pub(crate) fn are_delivered(&self) -> bool {
-        self.delivered == self.noted.last
+        self.delivered == self.last
     }
 
     /// Marks all observations as delivered, and returns those that were not, oldest first.
     pub(crate) fn take_new(&mut self) -> Vec<Arc<Observation>> {
-        let delivered = std::mem::replace(&mut self.delivered, self.noted.last);
+        let delivered = std::mem::replace(&mut self.delivered, self.last);
         self.kept.iter().filter(|one| one.number > delivered).cloned().collect()
     }
 }

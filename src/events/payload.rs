@@ -47,7 +47,7 @@ wire_names! {
 }
 
 /// What an observation says. As JSON, it has the keys `type`, `content` and `metadata`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Payload {
     /// The type.
     #[serde(rename = "type")]
@@ -175,7 +175,7 @@ impl Payload {
 
     /// The payload with this metadata, of which all that is not understood is extra, so that nothing is lost.
     pub fn read(kind: Type, content: Value, metadata: Map<String, Value>) -> Payload {
-        Payload { metadata: Metadata::read(metadata), ..Payload::new(kind, content) }
+        Payload { metadata: metadata.into(), ..Payload::new(kind, content) }
     }
 
     /// What follows from a revision.
