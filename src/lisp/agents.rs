@@ -1,4 +1,5 @@
-//! Lisp functions of agents: hosts and programs tell facts of them, and Lisp asks what they do.
+//! Lisp functions of agents, their programs and processes: hosts and programs tell facts of agents, and Lisp asks
+//! what they do.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +9,7 @@ use serde_json::{Map, Value as Json};
 
 use super::function::lisp;
 use super::read::Key;
-use super::ser::{Sparse, Symbol};
+use super::ser::Sparse;
 use super::shown::ShownSummary;
 use super::threads::{summary_of, wake, with_thread};
 use super::{now, with_module};
@@ -16,6 +17,8 @@ use crate::error::{Error, Problem};
 use crate::events::Millis;
 use crate::followed::waiting;
 use crate::journal::store::Changed;
+use crate::pid::{self, ProcessState};
+use crate::program::{Identity, Program};
 use crate::thread::activity::{By, Decision, Doing, End, Ending, Fact, Facts, Process, Reported, Turn};
 use crate::thread::{State, Thread};
 
@@ -52,7 +55,7 @@ enum Word {
 /// What an agent does.
 #[derive(Serialize)]
 struct ShownActivity {
-    activity: Symbol<Option<Doing>>,
+    activity: Option<Doing>,
     reason: Option<String>,
     inferred: bool,
     since: Millis,
@@ -64,7 +67,7 @@ struct ShownActivity {
 impl ShownActivity {
     fn of(decision: Decision, process: Option<u32>) -> ShownActivity {
         let Decision { doing, reason, since, is_left: left, background, is_guess, .. } = decision;
-        let activity = Symbol(Some(doing).filter(|doing| !matches!(doing, Doing::Idle | Doing::Unknown)));
+        let activity = Some(doing).filter(|doing| !matches!(doing, Doing::Idle | Doing::Unknown));
         let inferred = is_guess || doing == Doing::Unknown;
         ShownActivity { activity, reason, inferred, since, left, process, background }
     }
@@ -232,8 +235,8 @@ lisp! { env =>
                     let doing = if is_at_rest { Doing::Idle } else { Doing::Unknown };
                     ShownActivity::of(Decision::new(doing, last), None)
                 });
-                if does.inferred && does.activity.0 != Some(Doing::Working) {
-                    does.activity.0 = Some(Doing::Unknown);
+                if does.inferred && does.activity != Some(Doing::Working) {
+                    does.activity = Some(Doing::Unknown);
                 }
                 let plan = Sparse(summary_of(env, &thread)?);
                 Some(ShownAgent { does, about, plan, new, refused })
@@ -248,5 +251,32 @@ lisp! { env =>
             let loaded = module.store.loaded().map(Thread::key);
             loaded.chain(module.store.agents.keys()).map(str::to_owned).collect()
         })
+    }
+
+    /// Return the program with NAME, or that calls itself NAME as an MCP client, or nil.
+    ///
+    /// It is a plist: `:name', what threads and transcripts call it, `:label', what users read, `:client', what it
+    /// calls itself, and `:resume', the argument before the id of a session that it takes up again, or nil.
+    /// Programs without that are not followed.
+    fn program(name: String) -> Option<Program> {
+        Program::find(&name)
+    }
+
+    /// Return whose the thread with KEY is, as that says, a plist.
+    ///
+    /// `:machine' is the name of the machine, or nil for this one, `:program' that of the program or host,
+    /// `:session' the id of the session, `:subagent' that of the subagent, or nil, and `:resume' is as in
+    /// `todo-write-dyn--program'.  The program and the session are nil for a key of another form.
+    fn identity(key: String) -> Identity {
+        Identity::of(&key)
+    }
+
+    /// Return the state of the process ID: `alive', `suspended', `dead', or nil if it exists and this system
+    /// does not tell more.  Any number can be asked for.  START, a string, is field 22 of the process's stat;
+    /// another process is `dead'.  Without START, any process of that number counts.
+    fn process_state(id: u64, start: Option<String>) -> Option<ProcessState> {
+        // No process has a number that is too large.
+        let state = u32::try_from(id).map_or(ProcessState::Dead, |id| pid::state(id, start.as_deref()));
+        Some(state).filter(|state| *state != ProcessState::Unknown)
     }
 }

@@ -53,7 +53,7 @@ pub(super) fn describe(value: Value<'_>) -> String {
 
 /// A problem at a path below the argument, or a signal of Lisp.
 #[derive(Debug)]
-enum Failed {
+pub(super) enum Failed {
     Wrong(Problem),
     Lisp(emacs::Error),
 }
@@ -73,7 +73,7 @@ impl Failed {
         }
     }
 
-    fn into_error(self) -> emacs::Error {
+    pub(super) fn into_error(self) -> emacs::Error {
         match self {
             Failed::Wrong(problem) => Error::Argument(problem).into(),
             Failed::Lisp(error) => error,

@@ -20,7 +20,9 @@ use crate::followed::{Followed, FollowedSession, Listener};
 use crate::journal::store::Changed;
 use crate::recorder::Recorder;
 use crate::thread::summary::Summary;
-use crate::wire::program::{Command, DoorEvent, Machine, Message, Piece, Report, SessionId, Settings};
+use crate::wire::program::{
+    Command, DoorEvent, DoorState, Machine, Message, Piece, Report, SessionId, Settings,
+};
 use crate::wire::socket::{Answer, Message as Said};
 
 emacs::use_symbols! {
@@ -155,6 +157,14 @@ lisp! { env =>
         with_module(|Module { followed, .. }| {
             followed.sessions.values().any(|one| one.recorder.progress().thread.as_deref() == Some(&*thread))
         })
+    }
+
+    /// Return whom agents' programs reach, or nil if the socket is closed or about to be opened.
+    ///
+    /// It is "open" for this Emacs, (client PROCESS) for another one, whose process id may be nil, or (failed TEXT),
+    /// for that reason.
+    fn door_state() -> Option<DoorState> {
+        with_module(|module| module.followed.door.clone())
     }
 
     /// Read and apply what the program sent, for at most 8 ms; return the news.  It rings again for the rest.

@@ -13,18 +13,12 @@
 mod agents;
 mod de;
 mod diffs;
-mod door;
 #[cfg(feature = "panic-injection")]
 mod faults;
 mod feed;
-mod files;
 mod function;
-mod items;
-mod names;
 mod news;
 mod observations;
-mod pid;
-mod programs;
 mod read;
 mod requests;
 mod review;
@@ -41,7 +35,7 @@ use std::collections::HashMap;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::sync::{Mutex, TryLockError};
 use std::time::SystemTime;
 
 use emacs::{Env, Result};
@@ -81,12 +75,8 @@ fn init(env: &Env) -> Result<()> {
         define,
         agents::define,
         diffs::define,
-        door::define,
         feed::define,
-        files::define,
         observations::define,
-        pid::define,
-        programs::define,
         requests::define,
         review::define,
         rows::define,
@@ -159,28 +149,23 @@ impl Module {
 static MODULE: Lazy<Mutex<Module>> = Lazy::new(Mutex::default);
 
 /// Runs `work` on the state of the module. `work` must not call Lisp.
-fn with_module<T>(work: impl FnOnce(&mut Module) -> T) -> T {
-    let mut module = enter(&MODULE);
-    if MODULE.is_poisoned() {
-        MODULE.clear_poison();
-        module.recover();
-    }
-    may_panic_here();
-    work(&mut module)
-}
-
-/// Locks what one call at a time may use. Waiting for another call would hang Emacs, since that one is
-/// below this one on the stack.
 ///
 /// # Panics
-/// If another call has not left. The panic becomes a Lisp error.
-fn enter<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    match mutex.try_lock() {
-        Ok(guard) => guard,
-        // A panic at worst leaves lines unread; see also `with_module`.
-        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+/// If another call has not left. It is below this one on the stack, so that waiting for it would hang Emacs. The
+/// panic becomes a Lisp error.
+fn with_module<T>(work: impl FnOnce(&mut Module) -> T) -> T {
+    let mut module = match MODULE.try_lock() {
+        Ok(module) => module,
+        Err(TryLockError::Poisoned(poisoned)) => {
+            MODULE.clear_poison();
+            let mut module = poisoned.into_inner();
+            module.recover();
+            module
+        }
         Err(TryLockError::WouldBlock) => panic!("a call within another one"),
-    }
+    };
+    may_panic_here();
+    work(&mut module)
 }
 
 fn now() -> Millis {

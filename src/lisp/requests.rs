@@ -1,4 +1,4 @@
-//! Lisp functions of what agents ask the user.
+//! Lisp functions of what agents ask the user, and of the files that they name.
 
 use std::path::PathBuf;
 
@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 
 use super::function::{Object, lisp};
 use super::ser::{self, Sparse};
+use crate::file;
 use crate::request::Request;
 
 lisp! { env =>
@@ -27,6 +28,13 @@ lisp! { env =>
     fn request_detail(question: Json, project: Option<PathBuf>) -> Option<String> {
         let question = Question::of(question, project);
         question.request().map(|request| request.detail()).filter(|detail| !detail.is_empty())
+    }
+
+    /// Return the first LIMIT bytes of FILE, or nil if it is no regular file that can be read.
+    ///
+    /// The value is a string with a character for each byte.  Emacs waits for the file.
+    fn file_bytes(file: PathBuf, limit: u64) -> Option<String> {
+        file::read_start(&file, limit).ok().map(|bytes| bytes.into_iter().map(char::from).collect())
     }
 }
 

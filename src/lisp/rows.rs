@@ -1,10 +1,9 @@
 //! Lisp functions for the rows of the plan's buffer. Written in Lisp, they would be slow.
 
 use super::function::{Object, lisp};
-use super::items::{self, ShownItem};
 use super::read::Key;
 use super::ser::{self, Sparse};
-use super::shown::{self, ShownRevision};
+use super::shown::{self, ShownItem, ShownRevision};
 use super::threads::{OneOrAll, replacements, with_span, with_thread};
 use crate::events::work::Part;
 use crate::journal::segments::Span;
@@ -39,17 +38,17 @@ lisp! { env =>
 
     /// See `todo-write-items-removed'.
     fn items_removed(thread: Key) -> Sparse<Vec<ShownItem>> {
-        items::shown(&with_thread(env, &thread, Thread::removed)?)
+        shown::items(&with_thread(env, &thread, Thread::removed)?)
     }
 
     /// See `todo-write-items-dropped'.
     fn items_dropped(thread: Key) -> Sparse<Vec<ShownItem>> {
-        items::shown(&with_thread(env, &thread, Thread::dropped)?)
+        shown::items(&with_thread(env, &thread, Thread::dropped)?)
     }
 
     /// Return the completed items that the agent of THREAD took off its list, oldest first.
     fn items_cleared(thread: Key) -> Sparse<Vec<ShownItem>> {
-        items::shown(&with_thread(env, &thread, Thread::cleared)?)
+        shown::items(&with_thread(env, &thread, Thread::cleared)?)
     }
 
     /// Return the items of the list of THREAD in revisions FIRST to LAST.
@@ -57,7 +56,7 @@ lisp! { env =>
     /// First those that were completed and taken off it, then those of LAST.
     fn earlier_items(thread: Key, first: u64, last: u64) -> Sparse<Vec<ShownItem>> {
         let span = |_: &Thread| Span::Revisions(first, last);
-        items::shown(&with_span(env, &thread, span, |thread| thread.earlier_items(first, last))??)
+        shown::items(&with_span(env, &thread, span, |thread| thread.earlier_items(first, last))??)
     }
 
     /// Return the lists that THREAD had before its current one, oldest first, as (FIRST . LAST).

@@ -3,8 +3,8 @@
 //!
 //! - A struct is a plist, with hyphens in its keywords; false, `None` and a unit struct are nil.
 //! - A sequence is a list. A tuple, and so an array, is `(A B . C)`.
-//! - A name of an enum is a string. A variant with fields is a list of its name, a symbol, and the fields; those
-//!   with names are a plist.
+//! - A name of an enum is a string, or a symbol if the enum is one of [`SYMBOLS`]. A variant with fields is a list
+//!   of its name, a symbol, and the fields; those with names are a plist.
 //! - JSON as it came is its text.
 //! - A map, and all in it, is JSON as Emacs' own parser returns it: false is `:false`, null is `:null`, and a
 //!   sequence is a vector.
@@ -12,16 +12,19 @@
 //! [`Sparse`], [`Json`], [`Symbol`] and [`Vector`] say otherwise of what they hold. To other serializers they are
 //! what they hold, so that JSON is exported from the same types.
 
-use std::fmt::{self, Display};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::thread::LocalKey;
 
-use emacs::{Env, IntoLisp, Result, Value};
+use emacs::{Env, GlobalRef, IntoLisp, Result, Value};
 use serde::ser::{self, Impossible, Serialize};
 use serde::{Deserialize, Serialize as Derive};
 
-use super::names::{keyword, symbol, text, word};
+use super::de::Failed;
 
 emacs::use_functions! {
-    list vector
+    intern list vector
 }
 
 emacs::use_symbols! {
@@ -31,7 +34,7 @@ emacs::use_symbols! {
 /// The Lisp object of a value.
 pub(super) fn to_lisp<'e>(env: &'e Env, value: &(impl Serialize + ?Sized)) -> Result<Value<'e>> {
     let serializer = ToLisp { env, style: Style::Full, mark: Mark::None };
-    value.serialize(serializer).map_err(|Failed(error)| error)
+    value.serialize(serializer).map_err(Failed::into_error)
 }
 
 /// A plist, and all in it, without the fields that are nil: `plist-get` returns the same, and there is less
@@ -51,30 +54,15 @@ pub(super) struct Symbol<T>(pub(super) T);
 #[derive(Derive)]
 pub(super) struct Vector<T>(pub(super) T);
 
+/// The enums whose names are symbols, except in JSON.
+const SYMBOLS: [&str; 5] = ["Doing", "Ending", "GoalState", "ProcessState", "State"];
+
 /// The name by which serde_json passes JSON on as it came.
 const RAW: &str = "$serde_json::private::RawValue";
 
-/// An error of Emacs, or one of serde.
-#[derive(Debug)]
-struct Failed(emacs::Error);
-
-impl Display for Failed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for Failed {}
-
 impl ser::Error for Failed {
     fn custom<T: Display>(message: T) -> Failed {
-        Failed(emacs::Error::msg(message.to_string()))
-    }
-}
-
-impl From<emacs::Error> for Failed {
-    fn from(error: emacs::Error) -> Failed {
-        Failed(error)
+        Failed::Lisp(emacs::Error::msg(message.to_string()))
     }
 }
 
@@ -191,8 +179,9 @@ impl<'e> ser::Serializer for ToLisp<'e> {
         Ok(self.nil())
     }
 
-    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Lisp<'e> {
-        Ok(if self.mark == Mark::Symbol { symbol(self.env, variant) } else { word(self.env, variant) }?)
+    fn serialize_unit_variant(self, name: &'static str, _: u32, variant: &'static str) -> Lisp<'e> {
+        let is_symbol = self.mark == Mark::Symbol || !self.is_json() && SYMBOLS.contains(&name);
+        Ok(if is_symbol { symbol(self.env, variant) } else { word(self.env, variant) }?)
     }
 
     fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> Lisp<'e> {
@@ -392,4 +381,45 @@ impl<'e> ser::SerializeMap for Fields<'e> {
     fn end(self) -> Lisp<'e> {
         self.finish()
     }
+}
+
+/// A symbol.
+fn symbol<'e>(env: &'e Env, name: &str) -> Result<Value<'e>> {
+    // `Env::intern` allocates no string, but takes only ASCII without a NUL.
+    if name.is_ascii() && !name.contains('\0') { env.intern(name) } else { env.call(intern, (name,)) }
+}
+
+/// A string. Emacs allocates a multibyte string twice, so ASCII, which is most text, becomes a
+/// unibyte string; the two are `equal` in Lisp.
+fn text<'e>(env: &'e Env, text: &str) -> Result<Value<'e>> {
+    if text.is_ascii() { text.as_bytes().into_lisp(env) } else { text.into_lisp(env) }
+}
+
+/// A string that is one object in all values: the name of a status, of a type or the like.
+fn word<'e>(env: &'e Env, word: &'static str) -> Result<Value<'e>> {
+    thread_local! { static WORDS: Interned = RefCell::default(); }
+    interned(env, &WORDS, word, || text(env, word))
+}
+
+/// The keyword of a name, with hyphens.
+pub(super) fn keyword<'e>(env: &'e Env, name: &'static str) -> Result<Value<'e>> {
+    thread_local! { static KEYWORDS: Interned = RefCell::default(); }
+    interned(env, &KEYWORDS, name, || symbol(env, &format!(":{}", name.replace('_', "-"))))
+}
+
+type Interned = RefCell<HashMap<&'static str, &'static GlobalRef>>;
+
+/// The object of a name, made once.
+fn interned<'e>(
+    env: &'e Env,
+    all: &'static LocalKey<Interned>,
+    name: &'static str,
+    make: impl FnOnce() -> Result<Value<'e>>,
+) -> Result<Value<'e>> {
+    if let Some(known) = all.with_borrow(|all| all.get(name).copied()) {
+        return Ok(known.bind(env));
+    }
+    let new: &GlobalRef = Box::leak(Box::new(make()?.make_global_ref()));
+    all.with_borrow_mut(|all| all.insert(name, new));
+    Ok(new.bind(env))
 }

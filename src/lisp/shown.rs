@@ -7,21 +7,19 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use emacs::{Env, Result, Value};
-use serde::ser::{SerializeMap, Serializer};
+use serde::ser::{SerializeMap, SerializeStruct, Serializer};
 use serde::{Deserialize, Serialize};
 
 use super::function::Object;
-use super::items::{self, ShownItem};
-use super::names::keyword;
 use super::now;
-use super::ser::{self, Json, Sparse, Symbol, Vector};
+use super::ser::{self, Json, Sparse, Vector};
 use crate::error::Problem;
 use crate::events::Millis;
 use crate::events::observation::{Observation, Type};
 use crate::events::payload::{Derived, Metadata};
-use crate::events::session::{Goal, GoalState};
+use crate::events::session::Goal;
 use crate::list::change::{Change, ChangeKind, FieldNames};
-use crate::list::item::{Item, Status};
+use crate::list::item::{Author, Item, Status};
 use crate::list::untyped::UntypedItem;
 use crate::thread::activity::Ending;
 use crate::thread::clock::Times;
@@ -44,7 +42,7 @@ pub(super) struct ShownOutcome<'o, Changes, Summary> {
     errors: Cow<'o, [Problem]>,
     #[serde(default)]
     forced: Cow<'o, [String]>,
-    state: Symbol<State>,
+    state: State,
     #[serde(default)]
     resumed: bool,
     #[serde(default)]
@@ -90,40 +88,19 @@ pub(super) struct ShownSummary {
     completed: usize,
     yours: usize,
     count: String,
-    #[serde(serialize_with = "as_item")]
-    current: Option<Arc<Item>>,
-    pub(super) state: Symbol<State>,
+    current: Option<ShownItem>,
+    pub(super) state: State,
     total: usize,
     title: Option<String>,
     reason: Option<String>,
     unsaved: bool,
-    ending: Symbol<Option<Ending>>,
+    ending: Option<Ending>,
     refused: Option<String>,
-    goal: Option<ShownGoal>,
+    goal: Option<Goal>,
     context: Option<u64>,
     #[serde(rename = "contextTokens")]
     context_tokens: Option<u64>,
     cost: Option<String>,
-}
-
-fn as_item<S: Serializer>(item: &Option<Arc<Item>>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-    item.as_ref().map(ShownItem::from).serialize(serializer)
-}
-
-/// The user's goal.
-#[derive(Serialize)]
-struct ShownGoal {
-    text: String,
-    state: Symbol<GoalState>,
-    reason: Option<String>,
-    tries: u64,
-}
-
-impl From<&Goal> for ShownGoal {
-    fn from(goal: &Goal) -> ShownGoal {
-        let Goal { text, state, reason, tries } = goal.clone();
-        ShownGoal { text, state: Symbol(state), reason, tries }
-    }
 }
 
 impl ShownSummary {
@@ -138,20 +115,51 @@ impl ShownSummary {
             completed,
             yours,
             count,
-            current: summary.current,
-            state: Symbol(summary.state),
+            current: summary.current.as_ref().map(ShownItem::from),
+            state: summary.state,
             total,
             title: summary.title,
             reason: summary.reason,
             unsaved: is_unsaved,
-            ending: Symbol(summary.ending),
+            ending: summary.ending,
             refused: summary.refused,
-            goal: summary.goal.as_ref().map(ShownGoal::from),
+            goal: summary.goal,
             context: summary.context,
             context_tokens: summary.context_tokens,
             cost: summary.cost,
         }
     }
+}
+
+/// An item as Lisp has it: the journal names its fields otherwise.
+pub(super) struct ShownItem(Arc<Item>);
+
+impl From<&Arc<Item>> for ShownItem {
+    fn from(item: &Arc<Item>) -> ShownItem {
+        ShownItem(item.clone())
+    }
+}
+
+impl Serialize for ShownItem {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let ShownItem(item) = self;
+        let mut fields = serializer.serialize_struct("Item", 9)?;
+        fields.serialize_field("status", &item.status)?;
+        fields.serialize_field("id", &item.id)?;
+        fields.serialize_field("content", &item.content)?;
+        fields.serialize_field("activeForm", &item.active_form)?;
+        fields.serialize_field("priority", &item.priority)?;
+        fields.serialize_field("addedBy", &Some(item.added_by).filter(|author| *author != Author::Agent))?;
+        fields.serialize_field("untold", &!item.told)?;
+        fields.serialize_field("blockedBy", &item.blocked_by)?;
+        fields.serialize_field("owner", &item.owner)?;
+        fields.end()
+    }
+}
+
+/// Items as Lisp has them.
+pub(super) fn items(items: &[Arc<Item>]) -> Sparse<Vec<ShownItem>> {
+    Sparse(items.iter().map(ShownItem::from).collect())
 }
 
 /// An untyped item, with nil in place of JSON null.
@@ -255,9 +263,9 @@ pub(super) fn changes_by_kind<'e, 'c, T, I: From<&'c T> + Serialize>(
     let shown = all.iter().map(|change| ser::to_lisp(env, &Sparse(ShownChange::<I>::of(change, timestamp))));
     let shown = shown.collect::<Result<Vec<_>>>()?;
     let mut fields = vec![
-        keyword(env, "timestamp")?,
+        ser::keyword(env, "timestamp")?,
         ser::to_lisp(env, &timestamp)?,
-        keyword(env, "changes")?,
+        ser::keyword(env, "changes")?,
         env.vector(&shown)?,
     ];
     for (kind, name) in [
@@ -269,10 +277,10 @@ pub(super) fn changes_by_kind<'e, 'c, T, I: From<&'c T> + Serialize>(
     ] {
         let chosen = all.iter().zip(&shown).filter(|(change, _)| change.kind == kind);
         let chosen: Vec<Value<'_>> = chosen.map(|(_, object)| *object).collect();
-        fields.extend([keyword(env, name)?, env.vector(&chosen)?]);
+        fields.extend([ser::keyword(env, name)?, env.vector(&chosen)?]);
     }
     if !warnings.is_empty() {
-        fields.extend([keyword(env, "warnings")?, ser::to_lisp(env, warnings)?]);
+        fields.extend([ser::keyword(env, "warnings")?, ser::to_lisp(env, warnings)?]);
     }
     env.list(&fields).map(Object)
 }
@@ -373,7 +381,7 @@ pub(super) fn observation<'o>(
     let content = match &observation.payload.derived {
         Some(Derived::Plan(update)) => ShownContent::Plan {
             revision: update.revision,
-            todo_list: Vector(items::shown(&update.todo_list)),
+            todo_list: Vector(items(&update.todo_list)),
             changes: Sparse(ShownChanges::of(&update.changes, observation.timestamp, true)),
         },
         Some(Derived::Status(change)) => ShownContent::Status {

@@ -8,10 +8,9 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
 use super::function::{Object, lisp};
-use super::items::{ShownItem, shown as items_shown};
 use super::read::{Input, Key};
-use super::ser::{self, Sparse, Symbol, Vector};
-use super::shown::{self, ShownRevision, ShownSummary, ShownTimes};
+use super::ser::{self, Sparse, Vector};
+use super::shown::{self, ShownItem, ShownRevision, ShownSummary, ShownTimes};
 use super::{Module, de, now, with_module};
 use crate::events::Millis;
 use crate::journal::segments::Span;
@@ -140,7 +139,7 @@ impl<T> OneOrAll<T> {
 /// What became of a thread that was paused or resumed.
 #[derive(Serialize)]
 struct Paused {
-    state: Symbol<State>,
+    state: State,
     changed: bool,
     warnings: Vec<String>,
 }
@@ -243,13 +242,13 @@ lisp! { env =>
             }
             let after = module.state(&thread)?;
             let (changed, warnings) = (had_failed || before != after, module.store.take_warnings());
-            Ok::<_, emacs::Error>(Paused { state: Symbol(after), changed, warnings })
+            Ok::<_, emacs::Error>(Paused { state: after, changed, warnings })
         })?
     }
 
     /// See `todo-write-state'.
-    fn state(thread: Key) -> Symbol<State> {
-        with_thread(env, &thread, Thread::state).map(Symbol)?
+    fn state(thread: Key) -> State {
+        with_thread(env, &thread, Thread::state)?
     }
 
     /// See `todo-write-items'.
@@ -262,7 +261,7 @@ lisp! { env =>
             Some(revision) => thread.list_at(revision),
             None => Ok(thread.list().clone()),
         })??;
-        Vector(items_shown(&list))
+        Vector(shown::items(&list))
     }
 
     /// See `todo-write-item'.

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use super::function::{Argument, lisp};
 use super::read::{self, Key};
-use super::ser::Symbol;
 use super::threads::with_thread;
 use super::{de, with_module};
 use crate::events::Millis;
@@ -77,7 +76,7 @@ struct Heading {
     said: Option<String>,
     began: Millis,
     ended: Millis,
-    ending: Symbol<Option<Ending>>,
+    ending: Option<Ending>,
     items: Vec<String>,
     completed: usize,
     added: u64,
@@ -98,7 +97,7 @@ impl Heading {
             said: turn.said.as_deref().map(first_line),
             began: turn.began,
             ended: turn.ended,
-            ending: Symbol(turn.ending),
+            ending: turn.ending,
             items: turn.items(),
             completed: turn.completed(),
             added,
@@ -119,7 +118,7 @@ struct ShownTurn {
     said: Option<String>,
     began: Millis,
     ended: Millis,
-    ending: Symbol<Option<Ending>>,
+    ending: Option<Ending>,
     items: Vec<String>,
     commits: Vec<Commit>,
     work: Option<ShownWork>,
@@ -217,7 +216,7 @@ lisp! { env =>
                 said: turn.said.clone(),
                 began: turn.began,
                 ended: turn.ended,
-                ending: Symbol(turn.ending),
+                ending: turn.ending,
                 items: turn.items(),
                 commits: turn.commits.clone(),
                 work: PartId::whole(Some(place)).of(sums_of(place), has_tokens),
