@@ -10,12 +10,11 @@ pub(crate) mod subagent;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use crate::events::{Events, Goals, Held, PendingCall, PendingCalls, RecentNames, push_recent, result};
-use crate::field::{Excerpt, millis, readable_part, shortened, title};
-use line::{Payload, RolloutLine, TokenCounts, goal, goal_state};
+use crate::field::{LONGEST, is_true, millis, number, shortened, text, texts, title};
+use line::{TokenCounts, goal, goal_state, is_known, item_name, parse, payload};
 use subagent::{Sent, Subagents};
 use todo_write::events::Millis;
 use todo_write::events::git;
@@ -27,7 +26,7 @@ use todo_write::list::input::{self, Options};
 use todo_write::list::item::Status;
 use todo_write::list::raw::Raw;
 use todo_write::list::report::REFUSED;
-use todo_write::text::excerpt;
+use todo_write::text::{beginning, excerpt};
 use todo_write::wire::bounds::ENTRIES;
 use todo_write::wire::event::{Agent, Effect, Event, EventKind, PlanResult, Source, lenient};
 
@@ -76,7 +75,7 @@ pub(crate) struct CodexReader {
     subagents: Subagents,
     model: Option<String>,
     /// The last message. The log has most of them twice.
-    message: Option<String>,
+    message: String,
     /// The name of the response whose tokens are not known yet.
     response: Option<String>,
     total: TokenCounts,
@@ -108,6 +107,10 @@ enum CallKind {
     Other,
 }
 
+/// Maximum number of bytes of an id, and of an output.
+const LONGEST_ID: usize = 190;
+const LONGEST_OUTPUT: usize = 2_000;
+
 /// The tool that sends out a subagent.
 const SPAWN: &str = "spawn_agent";
 
@@ -125,37 +128,40 @@ impl CodexReader {
 
     /// Reads a line, without its line feed.
     pub(crate) fn read_line(&mut self, bytes: &[u8]) {
-        if let Some(line) = RolloutLine::parse(bytes) {
-            return self.value(&line);
-        }
-        self.events.unreadable += 1;
-        let part = readable_part(bytes, |part| RolloutLine::parse(part).is_some());
-        if let Some(line) = part.as_deref().and_then(RolloutLine::parse) {
-            self.value(&line);
+        match parse(bytes) {
+            Some(line) => {
+                self.events.unreadable += u64::from(!is_known(&line));
+                self.value(&line);
+            }
+            None => self.events.unreadable += 1,
         }
     }
 
-    fn value(&mut self, line: &RolloutLine<'_>) {
-        if let Some(time) = line.timestamp.as_ref().and_then(|time| millis(&time.0))
+    fn value(&mut self, line: &Raw<'_>) {
+        if let Some(time) = millis(text(line, "timestamp"))
             && self.time.replace(time).is_none()
         {
             self.events.date(time);
         }
-        let kind = line.payload.kind.as_ref().map_or("", |kind| kind.0.as_str());
-        if let Some(turn) = &line.payload.turn_id {
-            let own = self.session.as_ref().map(|own| own.subagent.as_ref().unwrap_or(&own.session));
-            self.is_own |= own.is_some_and(|own| turn.0 >= *own);
-        }
-        if self.is_inherited(line) {
+        let payload = payload(line);
+        let own = self.session.as_ref().map(|own| own.subagent.as_ref().unwrap_or(&own.session));
+        self.is_own |= own.is_some_and(|own| text(payload, "turn_id") >= own.as_str());
+        let kind = text(line, "type");
+        if self.is_inherited(kind) {
             return;
         }
-        match (line.kind.0.as_str(), kind) {
-            ("session_meta", _) => self.meta(&line.payload),
-            ("event_msg", kind) => self.event(kind, line),
-            ("response_item", kind) => self.item(kind, line),
-            ("turn_context", _) => self.model = line.payload.model.as_ref().map(|model| model.0.clone()),
-            ("token_usage_record", _) => {
-                if let (Some(usage), Some(total)) = (line.payload.usage, line.payload.thread_token_usage) {
+        match kind {
+            "session_meta" => self.meta(payload),
+            "event_msg" => self.event(text(payload, "type"), line),
+            "response_item" => self.item(text(payload, "type"), line),
+            "turn_context" => {
+                self.model = Some(text(payload, "model"))
+                    .filter(|model| !model.is_empty())
+                    .map(|model| beginning(model, 100));
+            }
+            "token_usage_record" => {
+                let of = |key| TokenCounts::of(payload.get(key)?);
+                if let (Some(usage), Some(total)) = (of("usage"), of("thread_token_usage")) {
                     self.total = total;
                     self.tokens(line, usage, usage);
                 }
@@ -165,29 +171,29 @@ impl CodexReader {
     }
 
     /// The first such line names the session. Later ones repeat it or name a fork's origin.
-    fn meta(&mut self, payload: &Payload<'_>) {
-        let Some(id) = payload.id.as_ref().filter(|id| !id.0.is_empty()) else { return };
-        if self.session.is_none() {
-            let folder = payload.cwd.as_ref().map(|cwd| cwd.0.clone()).unwrap_or_default();
-            let main = || Arc::new(Source::main(Agent::Codex, &id.0, folder));
+    fn meta(&mut self, payload: &Raw<'_>) {
+        let id = beginning(text(payload, "id"), LONGEST_ID);
+        if self.session.is_none() && !id.is_empty() {
+            let main = || Arc::new(Source::main(Agent::Codex, &id, folder_of(payload)));
             self.session = Some(self.subagent.as_ref().map_or_else(main, |subagent| subagent.source.clone()));
-            self.is_own = payload.forked_from_id.is_none();
+            // A fork names the session whose lines it repeats.
+            self.is_own = text(payload, "forked_from_id").is_empty();
         }
     }
 
-    fn event(&mut self, kind: &str, line: &RolloutLine<'_>) {
-        let payload = &line.payload;
-        let text = |text: &Option<Excerpt>| text.as_ref().map(|text| text.0.clone());
+    fn event(&mut self, kind: &str, line: &Raw<'_>) {
+        let payload = payload(line);
+        let said = |key| texts(payload.get(key), LONGEST);
         match kind {
             "task_started" => {
                 (self.error, self.is_denied) = (None, false);
-                self.window = payload.model_context_window.or(self.window);
+                self.window = number(payload, "model_context_window").or(self.window);
                 self.goals.forget_end();
                 self.prompts.clear();
                 self.emit(line, EventKind::TurnBegun);
             }
             "task_complete" => {
-                let error = self.error.take().filter(|_| payload.last_agent_message.is_none());
+                let error = self.error.take().filter(|_| text(payload, "last_agent_message").is_empty());
                 let is_denied = std::mem::take(&mut self.is_denied) && error.is_none();
                 if error.is_some() || is_denied || !self.goals.hold_end() {
                     let end = EventKind::turn_ended(error);
@@ -195,7 +201,7 @@ impl CodexReader {
                 }
             }
             "turn_aborted" => {
-                let by_user = payload.reason.as_ref().is_none_or(|reason| reason.0 == "interrupted");
+                let by_user = matches!(text(payload, "reason"), "" | "interrupted");
                 let end = match (std::mem::take(&mut self.is_denied), by_user) {
                     (true, _) => EventKind::Denied,
                     (false, true) => EventKind::Interrupted,
@@ -204,83 +210,81 @@ impl CodexReader {
                 self.emit(line, end);
             }
             "thread_goal_updated" => {
-                if let Some(goal) = payload.goal.as_ref().and_then(goal) {
+                if let Some(goal) = payload.get("goal").and_then(goal) {
                     self.set_goal(line, goal);
                 }
             }
-            "error" => self.error = payload.message.as_ref().map(|message| excerpt(&message.0, 200)),
-            "user_message" => self.prompt(line, text(&payload.message), false),
-            "thread_name_updated" => {
-                if let Some(name) = text(&payload.thread_name) {
-                    self.has_title = true;
-                    self.emit(line, EventKind::Title(excerpt(&name, 100)));
-                }
+            "error" => self.error = Some(excerpt(&said("message"), 200)).filter(|error| !error.is_empty()),
+            "user_message" => self.prompt(line, &said("message"), false),
+            "thread_name_updated" if !text(payload, "thread_name").is_empty() => {
+                self.has_title = true;
+                self.emit(line, EventKind::Title(excerpt(text(payload, "thread_name"), 100)));
             }
             "item_completed" => self.completed(line),
-            "agent_message" => self.message(line, text(&payload.message)),
+            "agent_message" => self.message(line, &said("message")),
             "token_count" => {
-                let info = payload.info.unwrap_or_default();
-                self.window = info.model_context_window.or(self.window);
-                if let Some(total) = info.total_token_usage.filter(|total| *total != self.total) {
+                let info = payload.get("info").unwrap_or(&Raw::Null);
+                self.window = number(info, "model_context_window").or(self.window);
+                let of = |key| TokenCounts::of(info.get(key)?);
+                if let Some(total) = of("total_token_usage").filter(|total| *total != self.total) {
                     let tokens = total.since(std::mem::replace(&mut self.total, total));
-                    self.tokens(line, tokens, info.last_token_usage.unwrap_or_default());
+                    self.tokens(line, tokens, of("last_token_usage").unwrap_or_default());
                 }
             }
-            "patch_apply_end" if payload.success == Some(true) => {
+            "patch_apply_end" if is_true(payload, "success") => {
                 let mut effect = Effect { outcome: Some(CallOutcome::Ok), ..Effect::default() };
-                add_changes(payload.changes, &mut effect);
-                let id = payload.call_id.as_ref().map(|id| id.0.clone()).unwrap_or_default();
-                self.done(line, &id, "apply_patch", String::new(), effect);
+                add_changes(payload.get("changes"), &mut effect);
+                self.done(line, text(payload, "call_id"), "apply_patch", String::new(), effect);
             }
             _ => {}
         }
     }
 
-    fn prompt(&mut self, line: &RolloutLine<'_>, prompt: Option<String>, is_item: bool) {
-        let prompt = prompt.map(|prompt| prompt.trim().to_owned()).filter(|prompt| !prompt.is_empty());
-        let is_told = |prompt: &&String| !NO_PROMPTS.iter().any(|start| prompt.starts_with(start));
+    fn prompt(&mut self, line: &Raw<'_>, prompt: &str, is_item: bool) {
+        let prompt = prompt.trim();
         // What a subagent is told, another agent says.
-        let is_of_user = self.subagent.is_none();
-        let Some(prompt) = prompt.filter(|prompt| is_of_user && is_told(&prompt)) else { return };
+        let is_of_user = self.subagent.is_none() && !NO_PROMPTS.iter().any(|start| prompt.starts_with(start));
+        if prompt.is_empty() || !is_of_user {
+            return;
+        }
         let is_same = |(told, was_item): &(String, bool)| *told == prompt && *was_item != is_item;
         if let Some(place) = self.prompts.iter().position(is_same) {
             self.prompts.remove(place);
             return;
         }
-        push_recent(&mut self.prompts, (prompt.clone(), is_item));
-        if let Some(title) = title(&prompt).filter(|_| !std::mem::replace(&mut self.has_title, true)) {
+        push_recent(&mut self.prompts, (prompt.to_owned(), is_item));
+        if let Some(title) = title(prompt).filter(|_| !std::mem::replace(&mut self.has_title, true)) {
             self.emit(line, EventKind::Title(title));
         }
         // A fork repeats the prompts of its parent, whose turns they are.
         if self.is_own {
-            self.emit(line, EventKind::Prompt(prompt));
+            self.emit(line, EventKind::Prompt(prompt.to_owned()));
         }
     }
 
     /// Reads an item of the newer log.
-    fn completed(&mut self, line: &RolloutLine<'_>) {
-        let Some(item) = &line.payload.item else { return };
+    fn completed(&mut self, line: &Raw<'_>) {
+        let Some(item) = payload(line).get("item") else { return };
         self.note_sent(item);
-        let id = item.id.as_ref().map_or("", |id| id.0.as_str());
-        let status = item.status.as_ref().map_or("", |status| status.0.as_str());
-        let outcome = match (status, item.exit_code) {
+        let (id, status) = (text(item, "id"), text(item, "status"));
+        let exit_code = item.get("exit_code").and_then(|code| code.to_json().as_i64());
+        let outcome = match (status, exit_code) {
             ("declined", _) => CallOutcome::Refused,
             (_, Some(0)) | ("completed", None) => CallOutcome::Ok,
             (_, Some(_)) | ("failed", None) => CallOutcome::Failed,
             _ => CallOutcome::Unknown,
         };
-        let effect = Effect { outcome: Some(outcome), exit_code: item.exit_code, ..Effect::default() };
-        match item.kind.as_ref().map_or("", |kind| kind.0.as_str()) {
-            "UserMessage" => self.prompt(line, item.content.as_ref().map(|text| text.0.clone()), true),
+        let mut effect = Effect { outcome: Some(outcome), exit_code, ..Effect::default() };
+        match text(item, "type") {
+            "UserMessage" => self.prompt(line, &texts(item.get("content"), LONGEST), true),
             "CommandExecution" => {
                 self.has_items = true;
-                let output = item.aggregated_output.as_ref().map(|text| text.0.clone());
-                self.done(line, id, "exec_command", output.unwrap_or_default(), effect);
+                let output = texts(item.get("aggregated_output"), LONGEST_OUTPUT);
+                self.done(line, id, "exec_command", output, effect);
             }
             "FileChange" if matches!(status, "completed" | "declined") => {
-                let mut effect = effect;
                 if status == "completed" {
-                    add_changes(item.changes, &mut effect);
+                    add_changes(item.get("changes"), &mut effect);
                 }
                 self.done(line, id, "apply_patch", String::new(), effect);
             }
@@ -289,7 +293,7 @@ impl CodexReader {
     }
 
     /// Records a result that came as an event. The output of the same call is then ignored.
-    fn done(&mut self, line: &RolloutLine<'_>, id: &str, name: &str, content: String, effect: Effect) {
+    fn done(&mut self, line: &Raw<'_>, id: &str, name: &str, content: String, effect: Effect) {
         if !self.is_new("output", id) {
             return;
         }
@@ -299,7 +303,7 @@ impl CodexReader {
         // A shell or a script may run the tool that changes files.
         let is_command = call.as_ref().map_or_else(|| id.starts_with(IN_SCRIPT), |call| is_shell(&call.name));
         effect.files.iter_mut().for_each(|file| file.change.by_command = is_command);
-        let command = line.payload.item.as_ref().and_then(|item| item.command.as_ref());
+        let command = payload(line).get("item").and_then(|item| item.get("command"));
         if effect.outcome == Some(CallOutcome::Ok) && command.is_some_and(may_commit) {
             effect.git = git::commits(&content);
         }
@@ -319,28 +323,25 @@ impl CodexReader {
         self.emit(line, event);
     }
 
-    fn message(&mut self, line: &RolloutLine<'_>, text: Option<String>) {
-        let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    fn message(&mut self, line: &Raw<'_>, text: &str) {
+        let text = text.trim();
         // The log has most messages twice.
-        if let Some(text) = text.filter(|text| self.message.as_ref() != Some(text)) {
-            self.message = Some(text.clone());
-            self.emit(line, EventKind::Message(text));
+        if !text.is_empty() && self.message != text {
+            text.clone_into(&mut self.message);
+            self.emit(line, EventKind::Message(text.to_owned()));
         }
     }
 
     /// Notes that a response begins: its tokens, which come later, belong to this moment.
-    fn begin_response(&mut self, line: &RolloutLine<'_>) {
+    fn begin_response(&mut self, line: &Raw<'_>) {
         if self.response.is_none() && self.is_own {
-            let payload = &line.payload;
-            let name = payload.call_id.as_ref().or(payload.id.as_ref()).map_or("", |name| &name.0);
-            let time = line.timestamp.as_ref().map_or("", |time| &time.0);
-            self.response = Some(format!("{time} {name}"));
+            self.response = Some(excerpt(&format!("{} {}", text(line, "timestamp"), item_name(line)), 250));
             self.emit_usage(line, Usage::default(), None);
         }
     }
 
     /// Records the tokens of a response, `last` those of the last one alone.
-    fn tokens(&mut self, line: &RolloutLine<'_>, counts: TokenCounts, last: TokenCounts) {
+    fn tokens(&mut self, line: &Raw<'_>, counts: TokenCounts, last: TokenCounts) {
         self.begin_response(line);
         let tokens = Tokens::from(counts);
         let size = last.input_tokens.saturating_add(last.output_tokens);
@@ -349,7 +350,7 @@ impl CodexReader {
         self.response = None;
     }
 
-    fn set_goal(&mut self, line: &RolloutLine<'_>, goal: Goal) {
+    fn set_goal(&mut self, line: &Raw<'_>, goal: Goal) {
         // A fork repeats what its parent was given.
         if !self.is_own {
             return;
@@ -363,46 +364,46 @@ impl CodexReader {
         }
     }
 
-    fn emit_usage(&mut self, line: &RolloutLine<'_>, usage: Usage, context: Option<Context>) {
+    fn emit_usage(&mut self, line: &Raw<'_>, usage: Usage, context: Option<Context>) {
         if let (true, Some(response)) = (self.is_own, self.response.clone()) {
             let kind = EventKind::Usage { response, usage, context };
             self.emit(line, kind);
         }
     }
 
-    fn item(&mut self, kind: &str, line: &RolloutLine<'_>) {
-        let payload = &line.payload;
-        let is_said = kind == "message" && payload.role.as_ref().is_some_and(|role| role.0 == "assistant");
+    fn item(&mut self, kind: &str, line: &Raw<'_>) {
+        let payload = payload(line);
+        let role = if kind == "message" { text(payload, "role") } else { "" };
+        let is_said = role == "assistant";
         if is_said || matches!(kind, "reasoning" | "function_call" | "custom_tool_call" | "local_shell_call")
         {
             self.begin_response(line);
         }
+        let said = texts(payload.get("content"), LONGEST);
         if is_said {
-            self.message(line, payload.content.as_ref().map(|text| text.0.clone()));
+            self.message(line, &said);
         }
-        let is_of_user = kind == "message" && payload.role.as_ref().is_some_and(|role| role.0 == "user");
-        if is_of_user
-            && let Some(text) = payload.content.as_ref()
-            && text.0.starts_with(INTERNAL)
-            && text.0.contains(GOAL_CLEARED)
+        if role == "user"
+            && said.starts_with(INTERNAL)
+            && said.contains(GOAL_CLEARED)
             && let Some(goal) = self.goals.with_state(GoalState::Cleared)
         {
             self.set_goal(line, goal);
         }
-        match (kind, &payload.call_id, &payload.name) {
-            ("reasoning", ..) => {
-                let thoughts = payload.summary.as_ref().map(|summary| summary.0.trim());
-                if let Some(thoughts) = thoughts.filter(|thoughts| !thoughts.is_empty()) {
-                    self.emit(line, EventKind::Thoughts(thoughts.to_owned()));
+        let (id, name) = (text(payload, "call_id"), text(payload, "name"));
+        match kind {
+            "reasoning" => {
+                let thoughts = texts(payload.get("summary"), LONGEST);
+                if !thoughts.trim().is_empty() {
+                    self.emit(line, EventKind::Thoughts(thoughts.trim().to_owned()));
                 }
             }
-            ("function_call" | "custom_tool_call", Some(id), Some(name)) if self.is_new("call", &id.0) => {
-                self.call(line, &id.0, &name.0);
+            _ if id.is_empty() => {}
+            "function_call" | "custom_tool_call" if !name.is_empty() && self.is_new("call", id) => {
+                self.call(line, id, name);
             }
-            ("function_call_output" | "custom_tool_call_output", Some(id), _)
-                if self.is_new("output", &id.0) =>
-            {
-                self.output(line, &id.0);
+            "function_call_output" | "custom_tool_call_output" if self.is_new("output", id) => {
+                self.output(line, id);
             }
             _ => {}
         }
@@ -413,13 +414,11 @@ impl CodexReader {
         self.seen.insert(session, kind, id)
     }
 
-    fn call(&mut self, line: &RolloutLine<'_>, id: &str, name: &str) {
-        let payload = &line.payload;
-        let arguments = payload.arguments.as_deref().unwrap_or_default();
-        let script = payload.input.as_deref().unwrap_or_default();
+    fn call(&mut self, line: &Raw<'_>, id: &str, name: &str) {
+        let payload = payload(line);
+        let (arguments, script) = (text(payload, "arguments"), text(payload, "input"));
         let is_emacs = name.ends_with("todo_write")
-            && (name.starts_with("mcp__")
-                || payload.namespace.as_ref().is_some_and(|namespace| namespace.0.starts_with("mcp__")));
+            && [name, text(payload, "namespace")].iter().any(|server| server.starts_with("mcp__"));
         let parsed: Raw<'_> = serde_json::from_str(arguments).unwrap_or(Raw::Null);
         let effect = match name {
             "update_plan" => plan(&parsed, &self.options).map(CallKind::Plan),
@@ -438,9 +437,9 @@ impl CodexReader {
         {
             self.emit(line, EventKind::Unread(UNREAD.into()));
         }
-        let text = Raw::Text(if script.is_empty() { arguments } else { script }.into());
+        let words = Raw::Text(if script.is_empty() { arguments } else { script }.into());
         let (whole, input) = match &parsed {
-            Raw::Null => (&text, json!({ "input": shortened(&text) })),
+            Raw::Null => (&words, json!({ "input": shortened(&words) })),
             _ => (&parsed, shortened(&parsed)),
         };
         let is_list = matches!(&effect, Some(CallKind::Plan(_) | CallKind::EmacsList(_)));
@@ -463,8 +462,8 @@ impl CodexReader {
         self.session.as_ref().map_or("", |session| &session.folder)
     }
 
-    fn output(&mut self, line: &RolloutLine<'_>, id: &str) {
-        let content = line.payload.output.as_ref().map(|output| output.0.clone()).unwrap_or_default();
+    fn output(&mut self, line: &Raw<'_>, id: &str) {
+        let content = texts(payload(line).get("output"), LONGEST_OUTPUT);
         let call = self.calls.end(id);
         if call.as_ref().is_some_and(|call| call.name == SPAWN) {
             self.note_output(id, &content);
@@ -506,38 +505,38 @@ impl CodexReader {
         self.emit(line, event);
     }
 
-    fn emit(&mut self, line: &RolloutLine<'_>, kind: EventKind) {
+    fn emit(&mut self, line: &Raw<'_>, kind: EventKind) {
         let Some(source) = self.session.clone() else { return };
-        let payload = &line.payload;
-        let name = payload.call_id.as_ref().or(payload.id.as_ref()).map(|name| name.0.clone());
-        let uuid = name.or_else(|| Some(line.timestamp.as_ref()?.0.clone())).unwrap_or_default();
+        let name = Some(item_name(line)).filter(|name| !name.is_empty());
+        let uuid = beginning(name.unwrap_or(text(line, "timestamp")), LONGEST_ID);
         self.pass(Event { source, uuid, time: self.time, place: None, kind });
     }
 }
 
+/// The folder that the first line of a rollout names.
+pub(crate) fn folder_of(meta: &Raw<'_>) -> String {
+    beginning(text(meta, "cwd"), 4_096)
+}
+
 /// Adds the changed files of `{PATH: CHANGE}` to the effect of a call. A move deletes one file and creates another.
-fn add_changes(changes: Option<&RawValue>, effect: &mut Effect) {
-    let changes = changes.and_then(|raw| serde_json::from_str::<Map<String, Value>>(raw.get()).ok());
-    let changes = changes.unwrap_or_default();
+fn add_changes(changes: Option<&Raw<'_>>, effect: &mut Effect) {
+    let Some(Raw::Object(changes)) = changes else { return };
     effect.more_files = changes.len() > ENTRIES;
-    for (path, change) in changes.into_iter().take(ENTRIES) {
-        if !change.is_object() {
-            continue;
-        }
-        let [kind, content, diff] =
-            ["type", "content", "unified_diff"].map(|key| change[key].as_str().unwrap_or_default());
-        let target = change["move_path"].as_str();
+    let changes = changes.iter().filter(|(_, change)| matches!(change, Raw::Object(_)));
+    for (path, change) in changes.take(ENTRIES) {
+        let [kind, content, diff] = ["type", "content", "unified_diff"].map(|key| text(change, key));
+        let target = change.get("move_path").and_then(Raw::as_str);
         effect.files.push(match kind {
-            "add" => ChangedFile::between(&path, None, Some(content)),
-            "delete" => ChangedFile::between(&path, Some(content), None),
+            "add" => ChangedFile::between(path, None, Some(content)),
+            "delete" => ChangedFile::between(path, Some(content), None),
             _ => {
                 let state = FileChange { created: target.is_some(), ..FileChange::default() };
-                ChangedFile::with_hunks(target.unwrap_or(&path), diff.to_owned(), state)
+                ChangedFile::with_hunks(target.unwrap_or(path), diff.to_owned(), state)
             }
         });
         if target.is_some() {
             let change = FileChange { deleted: true, ..FileChange::default() };
-            effect.files.push(ChangedFile { path, change, ..ChangedFile::default() });
+            effect.files.push(ChangedFile { path: path.to_string(), change, ..ChangedFile::default() });
         }
     }
 }

@@ -26,7 +26,7 @@ pub fn describe(path: &Path) -> Option<Description> {
     let mut reader = BufReader::new(&file).take(HEAD);
     let mut bytes = Vec::new();
     reader.read_until(b'\n', &mut bytes).ok()?;
-    if codex::line::RolloutLine::is_first(&bytes) {
+    if codex::line::is_first(&bytes) {
         return describe_rollout(&bytes, reader);
     }
     let mut description = Description {
@@ -67,7 +67,8 @@ pub fn describe(path: &Path) -> Option<Description> {
 
 /// Describes a rollout of Codex by its first line and the first prompt.
 fn describe_rollout(first: &[u8], mut rest: impl BufRead) -> Option<Description> {
-    let line = codex::line::RolloutLine::parse(first)?;
+    let line = codex::line::parse(first)?;
+    let meta = codex::line::payload(&line);
     let mut reader = CodexReader::new(Options::default());
     reader.read_line(first);
     let mut bytes = Vec::new();
@@ -83,9 +84,9 @@ fn describe_rollout(first: &[u8], mut rest: impl BufRead) -> Option<Description>
     Some(Description {
         agent: Agent::Codex,
         session: reader.session()?.session.clone(),
-        folder: line.payload.cwd.as_ref().map(|cwd| cwd.0.clone()),
+        folder: Some(codex::folder_of(meta)).filter(|folder| !folder.is_empty()),
         title,
-        is_subagent: line.payload.is_subagent(),
+        is_subagent: codex::line::is_subagent(meta),
         has_processes: false,
     })
 }

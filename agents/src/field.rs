@@ -129,9 +129,50 @@ pub fn title(prompt: &str) -> Option<String> {
     (!heading.is_empty()).then(|| excerpt(heading, 80))
 }
 
-/// The number in a field of an object, 0 if there is none.
+/// Maximum number of bytes of what is shown of a text.
+pub(crate) const LONGEST: usize = 8_000;
+
+/// The text in a field of an object, an empty one if there is none.
+pub(crate) fn text<'r>(object: &'r Raw<'_>, key: &str) -> &'r str {
+    object.get(key).and_then(Raw::as_str).unwrap_or_default()
+}
+
+/// Whether the fields of an object with these names are texts, as far as it has them.
+pub(crate) fn has_texts(object: &Raw<'_>, names: &[&str]) -> bool {
+    names.iter().all(|name| matches!(object.get(name), None | Some(Raw::Null | Raw::Text(_))))
+}
+
+/// The beginning of a text, or of the texts of blocks, joined by line feeds, at most `most` bytes long.
+pub(crate) fn texts(raw: Option<&Raw<'_>>, most: usize) -> String {
+    let mut all = String::new();
+    match raw {
+        Some(Raw::Text(text)) => return beginning(text, most),
+        Some(block @ Raw::Object(_)) => return texts(block.get("text"), most),
+        Some(Raw::List(blocks)) => {
+            for text in blocks.iter().map(|block| texts(Some(block), most)).filter(|text| !text.is_empty()) {
+                if all.len() < most {
+                    let is_apart = all.is_empty() || all.ends_with('\n');
+                    all.push_str(if is_apart { "" } else { "\n" });
+                    all.push_str(&text);
+                }
+            }
+        }
+        _ => {}
+    }
+    beginning(&all, most)
+}
+
+/// The number in a field of an object.
+pub(crate) fn number(object: &Raw<'_>, key: &str) -> Option<u64> {
+    object.get(key)?.to_json().as_u64()
+}
+
 pub(crate) fn count(object: &Raw<'_>, key: &str) -> u64 {
-    object.get(key).and_then(|number| number.to_json().as_u64()).unwrap_or(0)
+    number(object, key).unwrap_or(0)
+}
+
+pub(crate) fn is_true(object: &Raw<'_>, key: &str) -> bool {
+    matches!(object.get(key), Some(Raw::Bool(true)))
 }
 
 /// The arguments of a call, without most of long texts, long lists and deep nesting.

@@ -404,7 +404,7 @@ enum Reader {
 impl Reader {
     /// A reader for the transcript whose first line is `line`.
     fn of(line: &[u8], options: Options) -> Reader {
-        if codex::line::RolloutLine::is_first(line) {
+        if codex::line::is_first(line) {
             return Reader::Codex(Box::new(CodexReader::new(options)));
         }
         Reader::Claude(Box::new(ClaudeReader::new(options)))

@@ -8,10 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::CodexReader;
-use super::line::{CompletedItem, RolloutLine};
+use super::{CodexReader, SPAWN};
 use crate::events::push_recent;
-use crate::field::{Excerpt, is_id};
+use crate::field::{is_id, text};
 use todo_write::events::work::is_shell;
 use todo_write::list::input::Options;
 use todo_write::list::raw::Raw;
@@ -106,28 +105,26 @@ impl CodexReader {
 
     /// Notes a call that sends out a subagent: `task_name` is what it is for or, in older versions, `message`.
     pub(super) fn note_spawn(&mut self, id: &str, arguments: &Raw<'_>) {
-        let text = |key: &str| Some(arguments.get(key)?.as_str()?.replace('_', " "));
-        let what = text("task_name").or_else(|| text("message")).unwrap_or_default();
+        let named = ["task_name", "message"].into_iter().find_map(|key| arguments.get(key)?.as_str());
+        let what = named.unwrap_or_default().replace('_', " ");
         push_recent(&mut self.subagents.calls, (excerpt(id, 200), excerpt(&one_line(&what).0, 200)));
     }
 
     /// Notes the subagents that an item of the newer log names.
-    pub(super) fn note_sent(&mut self, item: &CompletedItem<'_>) {
-        let text = |text: &Option<_>| text.as_ref().map(|text: &Excerpt<190>| text.0.clone());
-        let call = text(&item.id).unwrap_or_default();
-        let ids = match text(&item.kind).as_deref() {
-            Some("SubAgentActivity") if text(&item.activity).as_deref() == Some("started") => {
-                text(&item.agent_thread_id).into_iter().collect()
-            }
-            Some("CollabAgentToolCall") if text(&item.tool).as_deref() == Some("spawn_agent") => {
-                let ids = item.receiver_thread_ids.iter().flatten().take(ENTRIES);
-                ids.map(|id| id.0.clone()).collect::<Vec<_>>()
-            }
-            _ => return,
+    pub(super) fn note_sent(&mut self, item: &Raw<'_>) {
+        let ids = match text(item, "type") {
+            "SubAgentActivity" if text(item, "kind") == "started" => item.get("agent_thread_id"),
+            "CollabAgentToolCall" if text(item, "tool") == SPAWN => item.get("receiver_thread_ids"),
+            _ => None,
         };
-        let path = text(&item.agent_path).unwrap_or_default();
-        let name = path.rsplit('/').next().unwrap_or_default().replace('_', " ");
-        ids.into_iter().for_each(|id| self.send(&id, &call, &name));
+        let ids = match ids {
+            Some(Raw::List(ids)) => &ids[..],
+            ids => ids.map(std::slice::from_ref).unwrap_or_default(),
+        };
+        // The path has the names of the agents above it, too.
+        let name = text(item, "agent_path").rsplit('/').next().unwrap_or_default().replace('_', " ");
+        let ids = ids.iter().take(ENTRIES).filter_map(Raw::as_str);
+        ids.for_each(|id| self.send(id, text(item, "id"), &name));
     }
 
     /// Notes the subagent that the output of the call `id` names, in versions whose log has no item for it.
@@ -161,11 +158,8 @@ impl CodexReader {
         self.subagents.sent.push(Sent { source: Arc::new(source), main, call: root });
     }
 
-    /// Whether a line is of the agent that sent out the subagent which is read.
-    pub(super) fn is_inherited(&self, line: &RolloutLine<'_>) -> bool {
-        self.subagent.is_some()
-            && !self.is_own
-            && line.kind.0 != "session_meta"
-            && line.kind.0 != "turn_context"
+    /// Whether a line of this type is of the agent that sent out the subagent which is read.
+    pub(super) fn is_inherited(&self, kind: &str) -> bool {
+        self.subagent.is_some() && !self.is_own && !matches!(kind, "session_meta" | "turn_context")
     }
 }
