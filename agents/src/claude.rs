@@ -23,12 +23,12 @@ mod tools;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use serde_json::value::RawValue;
-
 use crate::events::{Events, Goals, PendingCalls, RecentNames, push_recent};
-use crate::field::{millis, readable_part};
+use crate::field::{LONGEST, is_true, millis, number, text, texts};
 use figures::Responses;
-use line::{Block, Message, TranscriptLine, goal, tagged};
+use line::{
+    all_text, blocks, goal, is_known, is_of_model, is_of_user, kind, message, parse, tagged, text_of,
+};
 use outcomes::refused_by;
 use prompts::SlashCommand;
 use sources::{Sources, TitleSource};
@@ -38,7 +38,7 @@ use todo_write::events::payload::RefusedBy;
 use todo_write::events::session::{Cost, Goal};
 use todo_write::list::input::Options;
 use todo_write::list::raw::Raw;
-use todo_write::text::excerpt;
+use todo_write::text::{beginning, excerpt};
 use todo_write::thread::activity::Background;
 use todo_write::wire::event::{Event, EventKind, Place, Source, lenient};
 use tools::{ToolCall, ToolResult};
@@ -48,6 +48,10 @@ const SUBAGENTS_APART: [u32; 3] = [2, 1, 2];
 
 /// A version from which on the line of each denied call names who denied it, but for subagents' lines.
 const DENIALS_NAMED: [u32; 3] = [2, 1, 331];
+
+/// Maximum number of bytes of the name of a folder, and of a result.
+pub(crate) const LONGEST_FOLDER: usize = 4_096;
+const LONGEST_RESULT: usize = 2_000;
 
 /// Reads the transcript of a session and those of its subagents.
 #[derive(Debug, Default)]
@@ -147,47 +151,50 @@ impl ClaudeReader {
 
     /// Reads a line, without its line feed.
     pub fn read_line(&mut self, bytes: &[u8]) {
-        if let Some(line) = TranscriptLine::parse(bytes) {
-            return self.line(line);
-        }
-        self.events.unreadable += 1;
-        let part = readable_part(bytes, |part| TranscriptLine::parse(part).is_some());
-        if let Some(line) = part.as_deref().and_then(TranscriptLine::parse) {
-            self.line(line);
+        match parse(bytes, &mut Vec::new()) {
+            Some(line) => {
+                self.events.unreadable += u64::from(!is_known(&line));
+                self.line(&line);
+            }
+            None => self.events.unreadable += 1,
         }
     }
 
-    fn line(&mut self, line: TranscriptLine<'_>) {
-        let time = self.date(&line);
-        self.title(&line, time);
-        if let (Some(folder), Some(session)) = (&line.relocated_cwd, line.session_id)
-            && let Some(source) = self.sources.main(session)
-        {
-            self.emit(&Origin::beside(source, time), EventKind::Moved(folder.0.clone()));
+    fn line(&mut self, line: &Raw<'_>) {
+        let time = self.date(line);
+        self.title(line, time);
+        if let Some(source) = self.sources.main(text(line, "sessionId")) {
+            let folder = beginning(text(line, "relocatedCwd"), LONGEST_FOLDER);
+            if !folder.is_empty() {
+                self.emit(&Origin::beside(source.clone(), time), EventKind::Moved(folder));
+            }
+            let cost = line.get("totalCostUSD").and_then(|cost| cost.to_json().as_f64());
+            // A session in which nothing was asked has cost nothing.
+            if let Some(cost) = cost.filter(|cost| *cost > 0.0).and_then(|cost| Cost::new(cost, "USD")) {
+                self.emit(&Origin::beside(source, time), EventKind::Cost(cost));
+            }
         }
-        // A session in which nothing was asked has cost nothing.
-        if let (Some(cost), Some(session)) = (line.total_cost.filter(|cost| *cost > 0.0), line.session_id)
-            && let (Some(source), Some(cost)) = (self.sources.main(session), Cost::new(cost, "USD"))
-        {
-            self.emit(&Origin::beside(source, time), EventKind::Cost(cost));
-        }
-        let goal = line.attachment.and_then(|told| goal(told, self.goals.goal.as_ref()));
-        if goal.is_none() && !matches!(line.kind, Some("user" | "assistant" | "system" | "result")) {
+        let goal = line.get("attachment").and_then(|told| goal(told, self.goals.goal.as_ref()));
+        let kind = text(line, "type");
+        if goal.is_none() && !matches!(kind, "user" | "assistant" | "system" | "result") {
             return;
         }
-        let Some(source) = self.sources.of(&line) else { return };
-        let uuid = line.uuid.unwrap_or_default();
+        let Some(source) = self.sources.of(line) else { return };
+        let uuid = text(line, "uuid");
         if !uuid.is_empty() && !self.seen.insert(&source.session, "line", uuid) {
             return;
         }
-        let clears = !line.entrypoint.is_some_and(|entrypoint| entrypoint.starts_with("sdk"));
-        let is_copied = line.request_session_id.is_some_and(|session| session != source.session);
-        let version = line.version.as_ref().map(|version| version_of(&version.0));
+        let clears = !text(line, "entrypoint").starts_with("sdk");
+        // In the lines that a fork copies, that is the session from which it was forked.
+        let asked_by = text(line, "requestSessionId");
+        let is_copied = !asked_by.is_empty() && asked_by != source.session;
+        let version = line.get("version").and_then(Raw::as_str).map(version_of);
         let is_modern = version.is_none_or(|[major, ..]| major != 1);
         self.has_subagents_beside |= version.is_none_or(|version| version < SUBAGENTS_APART);
         let names_denials =
             source.subagent.is_none() && version.is_some_and(|version| version >= DENIALS_NAMED);
-        let refused_by = line.tool_denial_kind.as_ref().and_then(|kind| refused_by(&kind.0));
+        let denial = text(line, "toolDenialKind");
+        let refused_by = refused_by(denial);
         let origin = Origin { source, uuid, time, clears, is_copied, is_modern, names_denials, refused_by };
         if let Some((_, kind, title)) =
             self.early_title.take_if(|(session, ..)| *session == origin.source.session)
@@ -197,32 +204,35 @@ impl ClaudeReader {
         if let Some(goal) = goal.filter(|_| origin.source.subagent.is_none()) {
             return self.set_goal(&origin, goal);
         }
-        let is_of_user = line.is_of_user();
-        match (line.kind, line.message) {
-            (Some("system"), _) if line.subtype == Some("turn_duration") => {
+        let message = message(line);
+        match kind {
+            "system" if text(line, "subtype") == "turn_duration" => {
                 if origin.source.subagent.is_none() {
-                    self.subagents = line.pending_background_agent_count.unwrap_or_default();
+                    let count = number(line, "pendingBackgroundAgentCount");
+                    self.subagents = count.and_then(|count| count.try_into().ok()).unwrap_or_default();
                 }
                 self.end_turn(&origin, None);
             }
-            (Some("result"), _) => {
-                let error = line.result.filter(|_| line.is_error == Some(true));
-                self.end_turn(&origin, error.map(|error| excerpt(&error.0, 200)));
+            "result" => {
+                let error =
+                    Some(text(line, "result")).filter(|error| is_true(line, "is_error") && !error.is_empty());
+                self.end_turn(&origin, error.map(|error| excerpt(error, 200)));
             }
-            (Some("user"), Some(message)) => {
-                if origin.source.subagent.is_none() && line.tool_denial_kind.is_some() {
+            _ if *message == Raw::Null => {}
+            "user" => {
+                if origin.source.subagent.is_none() && !denial.is_empty() {
                     self.is_denied = true;
                 }
-                self.user_message(&origin, message, line.tool_use_result, is_of_user);
+                self.user_message(&origin, message, line.get("toolUseResult"), is_of_user(line));
             }
-            (Some("assistant"), Some(message)) if line.is_api_error_message == Some(true) => {
-                let text = message.content.0.into_iter().find_map(|block| block.text);
-                self.end_turn(&origin, text.map(|text| excerpt(&text.0, 200)));
+            "assistant" if is_true(line, "isApiErrorMessage") => {
+                let text = blocks(message).iter().map(text_of).find(|text| !text.is_empty());
+                self.end_turn(&origin, text.map(|text| excerpt(&text, 200)));
             }
             // What Claude Code itself answers, as when a session is resumed, is of no turn.
-            (Some("assistant"), Some(message)) if message.is_of_model() => {
+            "assistant" if is_of_model(message) => {
                 self.answer_command(&origin);
-                self.usage(&origin, &message, line.request_id.as_ref().map_or("", |id| &id.0));
+                self.usage(&origin, message, text(line, "requestId"));
                 self.assistant_message(&origin, message);
             }
             _ => {}
@@ -231,20 +241,20 @@ impl ClaudeReader {
 
     /// The time of a line. A line without a timestamp, such as a title, has the time of the line
     /// before it or, at the head of the file, of the line after it.
-    fn date(&mut self, line: &TranscriptLine<'_>) -> Option<Millis> {
-        let Some(time) = line.timestamp.and_then(millis) else { return self.time };
-        if line.is_sidechain != Some(true) && self.time.replace(time).is_none() {
+    fn date(&mut self, line: &Raw<'_>) -> Option<Millis> {
+        let Some(time) = millis(text(line, "timestamp")) else { return self.time };
+        if !is_true(line, "isSidechain") && self.time.replace(time).is_none() {
             self.events.date(time);
         }
         Some(time)
     }
 
-    fn title(&mut self, line: &TranscriptLine<'_>, time: Option<Millis>) {
-        let Some(session) = line.session_id else { return };
-        let (kind, title) = match (&line.custom_title, &line.ai_title) {
-            (Some(title), _) => (TitleSource::Custom, excerpt(&title.0, 100)),
-            (None, Some(title)) => (TitleSource::Own, excerpt(&title.0, 100)),
-            (None, None) => return,
+    fn title(&mut self, line: &Raw<'_>, time: Option<Millis>) {
+        let session = text(line, "sessionId");
+        let (kind, title) = match (text(line, "customTitle"), text(line, "aiTitle")) {
+            ("", "") => return,
+            ("", title) => (TitleSource::Own, excerpt(title, 100)),
+            (title, _) => (TitleSource::Custom, excerpt(title, 100)),
         };
         match self.sources.main(session) {
             Some(source) => self.set_title(&Origin::beside(source, time), kind, title),
@@ -353,26 +363,27 @@ impl ClaudeReader {
     fn user_message(
         &mut self,
         origin: &Origin<'_>,
-        message: Message<'_>,
-        fields: Option<&RawValue>,
+        message: &Raw<'_>,
+        fields: Option<&Raw<'_>>,
         is_of_user: bool,
     ) {
-        let text = message.text();
-        let blocks = message.content.0;
-        let results = blocks.iter().filter(|block| block.tool_use_id.is_some()).count();
-        let fields = fields.filter(|_| results == 1);
+        let blocks = blocks(message);
+        let results = blocks.iter().filter(|block| !text(block, "tool_use_id").is_empty()).count();
+        let fields = fields.filter(|_| results == 1).unwrap_or(&Raw::Null);
         for block in blocks {
-            match (block.kind, block.tool_use_id, block.text) {
-                (Some("tool_result"), Some(id), _) => {
-                    let content = block.content.map(|content| content.0).unwrap_or_default();
-                    let is_error = block.is_error == Some(true);
-                    self.result(origin, ToolResult { id, content, is_error, fields });
+            match (kind(block), text(block, "tool_use_id")) {
+                ("tool_result", id) if !id.is_empty() => {
+                    let content = texts(block.get("content"), LONGEST_RESULT);
+                    self.result(
+                        origin,
+                        ToolResult { id, content, is_error: is_true(block, "is_error"), fields },
+                    );
                 }
-                (Some("text"), _, Some(text)) => self.notice(origin, &text.0),
+                ("text", _) => self.notice(origin, &text_of(block)),
                 _ => {}
             }
         }
-        self.said(origin, &text, is_of_user);
+        self.said(origin, &all_text(message), is_of_user);
     }
 
     /// Reads what Claude Code itself says in a message of the user.
@@ -390,9 +401,9 @@ impl ClaudeReader {
         }
     }
 
-    fn assistant_message(&mut self, origin: &Origin<'_>, message: Message<'_>) {
-        let id = message.id.unwrap_or_default();
-        let is_end = message.stop_reason == Some("end_turn");
+    fn assistant_message(&mut self, origin: &Origin<'_>, message: &Raw<'_>) {
+        let id = text(message, "id");
+        let is_end = text(message, "stop_reason") == "end_turn";
         if origin.source.subagent.is_none() {
             self.goals.forget_end();
             self.has_ended_well = false;
@@ -402,30 +413,29 @@ impl ClaudeReader {
             self.emit(origin, EventKind::TurnBegun);
         }
         self.apply_unanswered(origin, id);
-        message.content.0.into_iter().for_each(|block| self.assistant_block(origin, id, block));
+        blocks(message).iter().for_each(|block| self.assistant_block(origin, id, block));
         if is_end {
             self.end_turn(origin, None);
         }
     }
 
-    fn assistant_block(&mut self, origin: &Origin<'_>, message: &str, block: Block<'_>) {
-        match (block.kind, block.id, block.name) {
-            (Some("text"), ..) => {
-                let text = block.text.map(|text| text.0).unwrap_or_default();
+    fn assistant_block(&mut self, origin: &Origin<'_>, message: &str, block: &Raw<'_>) {
+        match (kind(block), text(block, "id"), text(block, "name")) {
+            ("text", ..) => {
+                let text = text_of(block);
                 if !text.trim().is_empty() {
                     self.emit(origin, EventKind::Message(text.trim().to_owned()));
                 }
             }
-            (Some("thinking"), ..) => {
-                let text = block.thinking.map(|thinking| thinking.0).unwrap_or_default();
+            ("thinking", ..) => {
+                let text = texts(block.get("thinking"), LONGEST);
                 if !text.trim().is_empty() {
                     self.emit(origin, EventKind::Thoughts(text));
                 }
             }
-            (Some("tool_use"), Some(id), Some(name))
-                if self.seen.insert(&origin.source.session, "call", id) =>
-            {
-                self.call(origin, message, (id, name), &block.input.unwrap_or(Raw::Null));
+            (_, "", _) | (.., "") => {}
+            ("tool_use", id, name) if self.seen.insert(&origin.source.session, "call", id) => {
+                self.call(origin, message, (id, name), block.get("input").unwrap_or(&Raw::Null));
             }
             _ => {}
         }

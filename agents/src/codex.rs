@@ -13,8 +13,8 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::events::{Events, Goals, Held, PendingCall, PendingCalls, RecentNames, push_recent, result};
-use crate::field::{LONGEST, is_true, millis, number, shortened, text, texts, title};
-use line::{TokenCounts, goal, goal_state, is_known, item_name, parse, payload};
+use crate::field::{LONGEST, is_true, millis, number, parse, shortened, text, texts, title};
+use line::{TokenCounts, goal, goal_state, is_known, item_name, payload};
 use subagent::{Sent, Subagents};
 use todo_write::events::Millis;
 use todo_write::events::git;
@@ -128,7 +128,7 @@ impl CodexReader {
 
     /// Reads a line, without its line feed.
     pub(crate) fn read_line(&mut self, bytes: &[u8]) {
-        match parse(bytes) {
+        match parse(bytes, &mut Vec::new()) {
             Some(line) => {
                 self.events.unreadable += u64::from(!is_known(&line));
                 self.value(&line);

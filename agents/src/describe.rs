@@ -3,14 +3,16 @@
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use crate::claude::LONGEST_FOLDER;
 use crate::claude::files::custom_title;
-use crate::claude::line::TranscriptLine;
+use crate::claude::line::{all_text, is_of_model, is_of_user, message, parse};
 use crate::claude::prompts::Said;
 use crate::codex::{self, CodexReader};
-use crate::field::title;
+use crate::field::{is_true, text, title};
 use todo_write::file;
 use todo_write::list::input::Options;
-use todo_write::text::excerpt;
+use todo_write::list::raw::Raw;
+use todo_write::text::{beginning, excerpt};
 use todo_write::wire::event::{Agent, EventKind};
 use todo_write::wire::program::Description;
 
@@ -39,7 +41,7 @@ pub fn describe(path: &Path) -> Option<Description> {
     };
     let mut command = None;
     loop {
-        if let Some(line) = TranscriptLine::parse(&bytes) {
+        if let Some(line) = parse(&bytes, &mut Vec::new()) {
             add(&mut description, &line, &mut command);
         }
         bytes.clear();
@@ -67,7 +69,8 @@ pub fn describe(path: &Path) -> Option<Description> {
 
 /// Describes a rollout of Codex by its first line and the first prompt.
 fn describe_rollout(first: &[u8], mut rest: impl BufRead) -> Option<Description> {
-    let line = codex::line::parse(first)?;
+    let mut whole = Vec::new();
+    let line = crate::field::parse(first, &mut whole)?;
     let meta = codex::line::payload(&line);
     let mut reader = CodexReader::new(Options::default());
     reader.read_line(first);
@@ -95,7 +98,7 @@ fn describe_rollout(first: &[u8], mut rest: impl BufRead) -> Option<Description>
 fn last_folder(bytes: &[u8]) -> Option<String> {
     let lines = bytes.rsplit(|byte| *byte == b'\n').filter(|line| line.len() < 8_192);
     let mut lines = lines.filter(|line| memchr::memmem::find(line, b"\"relocatedCwd\":").is_some());
-    Some(TranscriptLine::parse(lines.next()?)?.relocated_cwd?.0)
+    field(&parse(lines.next()?, &mut Vec::new())?, "relocatedCwd")
 }
 
 /// The last title in some lines. The user's takes precedence over the agent's.
@@ -103,27 +106,31 @@ fn last_title(bytes: &[u8]) -> Option<String> {
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| line.len() < 1_024);
     let lines = lines.filter(|line| memchr::memmem::find(line, b"Title\":").is_some());
     let (mut custom, mut own) = (None, None);
-    for line in lines.filter_map(TranscriptLine::parse) {
-        custom = line.custom_title.or(custom);
-        own = line.ai_title.or(own);
+    for line in lines {
+        if let Some(line) = parse(line, &mut Vec::new()) {
+            custom = field(&line, "customTitle").or(custom);
+            own = field(&line, "aiTitle").or(own);
+        }
     }
-    custom.or(own).map(|title| title.0)
+    custom.or(own)
+}
+
+fn field(line: &Raw<'_>, name: &str) -> Option<String> {
+    Some(beginning(text(line, name), LONGEST_FOLDER)).filter(|text| !text.is_empty())
 }
 
 /// Adds what a line tells. `command` is the user's last command, which a model may yet answer.
-fn add(description: &mut Description, line: &TranscriptLine<'_>, command: &mut Option<String>) {
-    if description.session.is_empty()
-        && let Some(session) = line.session_id
-    {
-        description.session = session.to_owned();
-        description.is_subagent = line.is_sidechain == Some(true);
+fn add(description: &mut Description, line: &Raw<'_>, command: &mut Option<String>) {
+    if description.session.is_empty() {
+        text(line, "sessionId").clone_into(&mut description.session);
+        description.is_subagent = is_true(line, "isSidechain");
     }
-    description.has_processes |= line.entrypoint.is_some();
-    description.folder = description.folder.take().or_else(|| line.cwd.as_ref().map(|cwd| cwd.0.clone()));
-    let Some(message) = &line.message else { return };
-    let prompt = match line.kind {
-        Some("assistant") if message.is_of_model() => command.take(),
-        Some("user") if line.is_of_user() => match Said::of(&message.text()) {
+    description.has_processes |= !text(line, "entrypoint").is_empty();
+    description.folder = description.folder.take().or_else(|| field(line, "cwd"));
+    let message = message(line);
+    let prompt = match text(line, "type") {
+        "assistant" if is_of_model(message) => command.take(),
+        "user" if is_of_user(line) => match Said::of(&all_text(message)) {
             Some(Said::Prompt(text)) => Some(text),
             Some(Said::Command(text)) => {
                 *command = Some(text);

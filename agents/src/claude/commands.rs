@@ -6,32 +6,41 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use serde::{Deserialize, Deserializer};
-
-use crate::field::Excerpt;
+use crate::field::{count, is_true, text};
 use todo_write::events::git::{GitKind, GitOperation};
 use todo_write::events::patch::{ChangedFile, FileChange};
 use todo_write::list::raw::Raw;
+use todo_write::text::beginning;
 use todo_write::wire::bounds::CALL;
 use todo_write::wire::event::Effect;
 
 const MOST_FILES_OF_COMMAND: usize = 100;
 
 /// A part of a patch in a result.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Debug)]
 pub(crate) struct PatchHunk<'a> {
-    #[serde(deserialize_with = "line_number")]
     pub old_start: usize,
-    #[serde(deserialize_with = "line_number")]
     pub old_lines: usize,
-    #[serde(deserialize_with = "line_number")]
     pub new_start: usize,
-    #[serde(deserialize_with = "line_number")]
     pub new_lines: usize,
     /// Its lines with their signs.
-    #[serde(borrow)]
-    pub lines: Vec<Cow<'a, str>>,
+    pub lines: Vec<&'a str>,
+}
+
+/// The parts of a patch, if there is one.
+pub(super) fn hunks<'r>(patch: Option<&'r Raw<'r>>) -> Option<Vec<PatchHunk<'r>>> {
+    let Some(Raw::List(hunks)) = patch else { return None };
+    let hunk = |hunk: &'r Raw<'r>| {
+        let Some(Raw::List(lines)) = hunk.get("lines") else { return None };
+        // None is so high that adding the lines of a patch is not safe.
+        let number =
+            |key| usize::try_from(count(hunk, key).min(i32::MAX.cast_unsigned().into())).unwrap_or_default();
+        let [old_start, old_lines] = ["oldStart", "oldLines"].map(number);
+        let [new_start, new_lines] = ["newStart", "newLines"].map(number);
+        let lines = lines.iter().filter_map(Raw::as_str).collect();
+        Some(PatchHunk { old_start, old_lines, new_start, new_lines, lines })
+    };
+    Some(hunks.iter().filter_map(hunk).collect())
 }
 
 impl PatchHunk<'_> {
@@ -63,19 +72,11 @@ impl PatchHunk<'_> {
     }
 }
 
-/// A number from 0 to the highest that a file may have, so that adding the lines of a patch is safe.
-fn line_number<'de, D: Deserializer<'de>>(from: D) -> Result<usize, D::Error> {
-    let number = u64::deserialize(from)?.min(i32::MAX.cast_unsigned().into());
-    Ok(usize::try_from(number).unwrap_or_default())
-}
-
-type Word = Excerpt<40>;
-
 /// Adds the operations of `gitOperation` of a result to the commits that are known by what the command printed, which
 /// has their titles.
 pub(super) fn add_operations(operation: &Raw<'_>, known: &mut Vec<GitOperation>) {
     let text = |part: &str, key: &str| operation.get(part)?.get(key)?.as_str();
-    let word = |part: &str, key: &str| text(part, key).map(|text| Word::of(text).0);
+    let word = |part: &str, key: &str| text(part, key).map(|text| beginning(text, 40));
     if let Some(told) = text("commit", "sha").and_then(GitOperation::commit) {
         let place = known.iter().position(|one| one.kind == GitKind::Commit && one.id == told.id);
         let place = place.unwrap_or_else(|| {
@@ -100,64 +101,36 @@ pub(super) fn add_operations(operation: &Raw<'_>, known: &mut Vec<GitOperation>)
     }
 }
 
-/// `bashEditDiff` of a result.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct CommandDiff<'a> {
-    /// The files that are shown.
-    #[serde(borrow)]
-    files: Vec<CommandFile<'a>>,
-    /// The number of those that are not.
-    more_files: u64,
-    /// Whether the repository could not be compared, or not all of it.
-    unavailable: bool,
-    /// Whether it was not compared.
-    skipped: bool,
-    /// Whether other commands ran at the same time.
-    shared: bool,
+/// Adds `bashEditDiff` of a result: the files that are shown. The number of `moreFiles` is not; the repository was not
+/// compared as a whole if it was `unavailable` or `skipped`, and other commands ran meanwhile if it is `shared`.
+pub(super) fn add_diff(diff: &Raw<'_>, effect: &mut Effect) {
+    let files = if let Some(Raw::List(files)) = diff.get("files") { &files[..] } else { &[] };
+    let mut left = CALL;
+    let named = files.iter().filter(|file| !text(file, "filePath").is_empty());
+    effect.files.extend(named.take(MOST_FILES_OF_COMMAND).map_while(|file| changed(file, &mut left)));
+    let is_cut = effect.files.len() < files.len();
+    let is_partial = ["unavailable", "skipped"].iter().any(|mark| is_true(diff, mark));
+    effect.more_files = is_cut || is_partial || count(diff, "moreFiles") > 0;
+    effect.others_wrote = is_true(diff, "shared");
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct CommandFile<'a> {
-    #[serde(borrow)]
-    file_path: Cow<'a, str>,
-    #[serde(borrow)]
-    hunks: Vec<PatchHunk<'a>>,
-    created: bool,
-    deleted: bool,
-}
-
-impl CommandDiff<'_> {
-    pub(super) fn add_to(&self, effect: &mut Effect) {
-        let mut left = CALL;
-        let named = self.files.iter().filter(|file| !file.file_path.is_empty());
-        effect.files.extend(named.take(MOST_FILES_OF_COMMAND).map_while(|file| file.changed(&mut left)));
-        let is_cut = effect.files.len() < self.files.len();
-        effect.more_files = is_cut || self.more_files > 0 || self.unavailable || self.skipped;
-        effect.others_wrote = self.shared;
+/// The change of a file, whose hunks take their bytes from `left`; none if they are too many.
+fn changed(file: &Raw<'_>, left: &mut usize) -> Option<ChangedFile> {
+    let hunks = hunks(file.get("hunks")).unwrap_or_default();
+    let size: usize = hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| line.len() + 1).sum();
+    *left = left.checked_sub(size)?;
+    let [created, deleted] = ["created", "deleted"].map(|mark| is_true(file, mark));
+    let inexact = hunks.iter().any(is_without_end);
+    let change = FileChange { created, deleted, inexact, by_command: true };
+    let mut all = String::new();
+    for hunk in hunks.iter().filter(|hunk| hunk.is_whole()) {
+        // Of a file of one line, the program says that its absent side begins at line 1.
+        let start = |start: usize, lines: usize| if lines == 0 && (created || deleted) { 0 } else { start };
+        let PatchHunk { old_start, old_lines, new_start, new_lines, .. } = *hunk;
+        let numbers = [start(old_start, old_lines), old_lines, start(new_start, new_lines), new_lines];
+        hunk.write(&mut all, numbers, |_, line| line.into());
     }
-}
-
-impl CommandFile<'_> {
-    /// The change, whose hunks take their bytes from `left`; none if they are too many.
-    fn changed(&self, left: &mut usize) -> Option<ChangedFile> {
-        let size: usize = self.hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| line.len() + 1).sum();
-        *left = left.checked_sub(size)?;
-        let Self { created, deleted, .. } = *self;
-        let inexact = self.hunks.iter().any(is_without_end);
-        let change = FileChange { created, deleted, inexact, by_command: true };
-        let mut hunks = String::new();
-        for hunk in self.hunks.iter().filter(|hunk| hunk.is_whole()) {
-            // Of a file of one line, the program says that its absent side begins at line 1.
-            let start =
-                |start: usize, lines: usize| if lines == 0 && (created || deleted) { 0 } else { start };
-            let PatchHunk { old_start, old_lines, new_start, new_lines, .. } = *hunk;
-            let numbers = [start(old_start, old_lines), old_lines, start(new_start, new_lines), new_lines];
-            hunk.write(&mut hunks, numbers, |_, line| line.into());
-        }
-        Some(ChangedFile::with_hunks(&self.file_path, hunks, change))
-    }
+    Some(ChangedFile::with_hunks(text(file, "filePath"), all, change))
 }
 
 /// Whether a line is removed and added again: only the line feed after it is new, or gone.

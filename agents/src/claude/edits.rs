@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::commands::PatchHunk;
-use super::line::ToolUseResult;
+use super::commands::{PatchHunk, hunks};
+use crate::field;
 use todo_write::events::edit::{self, Edit};
 use todo_write::events::patch::{ChangedFile, FileChange};
 use todo_write::list::raw::Raw;
@@ -40,14 +40,18 @@ impl FileEdit {
     }
 
     /// The changed file after a successful call, whose result has these fields and this text.
-    pub(crate) fn result(self, fields: &ToolUseResult<'_>, text: &str) -> ChangedFile {
-        let old = fields.original_file.as_deref().or(fields.original_file_contents.as_deref());
-        match (&self.content, &fields.structured_patch) {
-            (Some(content), Some(hunks)) if fields.kind.as_deref() == Some("update") => {
+    pub(crate) fn result(self, fields: &Raw<'_>, text: &str) -> ChangedFile {
+        // The second is the text before the edits of `MultiEdit`.
+        let old = ["originalFile", "originalFileContents"].iter().find_map(|key| fields.get(key)?.as_str());
+        // Its tabs are shown as spaces.
+        let patch = hunks(fields.get("structuredPatch"));
+        let kind = field::text(fields, "type");
+        match (&self.content, &patch) {
+            (Some(content), Some(hunks)) if kind == "update" => {
                 self.patched(hunks, old.zip(Some(content.as_str())))
             }
             (Some(content), _) => {
-                let is_update = fields.kind.is_none() && text.contains(" has been updated");
+                let is_update = kind.is_empty() && text.contains(" has been updated");
                 if !is_update {
                     return ChangedFile::between(&self.path, None, Some(content));
                 }
@@ -173,10 +177,10 @@ mod tests {
     #[test]
     fn a_long_patch_finds_the_lines_of_a_long_text() {
         let text: String = (0..40_000).map(|n| format!("\t{n}\n")).collect();
-        let lines = (0..40_000).rev().map(|n| format!("+  {n}").into()).collect();
-        let hunk = PatchHunk { old_start: 1, new_start: 1, lines, ..PatchHunk::default() };
-        let fields = ToolUseResult { structured_patch: Some(vec![hunk]), ..ToolUseResult::default() };
-        let file = replacing(String::new(), text, 1).result(&fields, "");
+        let lines: Vec<String> = (0..40_000).rev().map(|n| format!("+  {n}")).collect();
+        let hunk = serde_json::json!({"oldStart": 1, "newStart": 1, "lines": lines});
+        let fields = serde_json::json!({"structuredPatch": [hunk]}).to_string();
+        let file = replacing(String::new(), text, 1).result(&Raw::parse(&fields).unwrap(), "");
         assert!(file.hunks.contains("+\t39999\n"), "the line's own tab");
     }
 }

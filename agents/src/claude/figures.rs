@@ -2,12 +2,14 @@
 
 use std::collections::VecDeque;
 
-use super::line::{Message, ToolUseResult, tokens};
+use super::line::tokens;
 use super::{ClaudeReader, Origin};
 use crate::events::push_recent;
-use crate::field::count;
+use crate::field::{count, text};
 use todo_write::events::session::Context;
 use todo_write::events::work::{Tokens, Usage};
+use todo_write::list::raw::Raw;
+use todo_write::text::{beginning, excerpt};
 use todo_write::wire::event::EventKind;
 
 /// The responses whose tokens may still grow.
@@ -16,16 +18,17 @@ pub(super) struct Responses(VecDeque<(String, Usage)>);
 
 impl Responses {
     /// Adds the figures in one line of a response; returns all of the response if they are news.
-    fn add(&mut self, response: &str, message: &Message<'_>) -> Option<Usage> {
-        let tokens = tokens(message.usage.as_ref()?);
+    fn add(&mut self, response: &str, message: &Raw<'_>) -> Option<Usage> {
+        let tokens = tokens(message.get("usage").filter(|usage| **usage != Raw::Null)?);
         let place = self.0.iter().rposition(|(known, _)| known == response);
         let before = place.and_then(|place| self.0.remove(place)).map(|(_, usage)| usage);
         let mut usage = before.clone().unwrap_or(Usage { at_least: true, ..Usage::default() });
         if tokens.sum() > usage.tokens.sum() {
             usage.tokens = tokens;
         }
-        usage.model = usage.model.or_else(|| message.model.as_ref().map(|model| model.0.clone()));
-        usage.at_least &= message.stop_reason.is_none();
+        let model = Some(text(message, "model")).filter(|model| !model.is_empty());
+        usage.model = usage.model.or_else(|| model.map(|model| beginning(model, 100)));
+        usage.at_least &= text(message, "stop_reason").is_empty();
         push_recent(&mut self.0, (response.to_owned(), usage.clone()));
         (before.as_ref() != Some(&usage)).then_some(usage)
     }
@@ -33,12 +36,12 @@ impl Responses {
 
 impl ClaudeReader {
     /// Counts the tokens of a model's message. Its lines repeat them with growing numbers.
-    pub(super) fn usage(&mut self, origin: &Origin<'_>, message: &Message<'_>, request: &str) {
+    pub(super) fn usage(&mut self, origin: &Origin<'_>, message: &Raw<'_>, request: &str) {
         // A fork begins with copies of its session's lines, whose work is counted there.
         if origin.is_copied {
             return;
         }
-        let response = format!("{} {request}", message.id.unwrap_or_default());
+        let response = excerpt(&format!("{} {request}", text(message, "id")), 400);
         if let Some(usage) = self.responses.add(&response, message) {
             // The next request has all of the conversation again.
             let Tokens { input, cache_read, cache_write, .. } = usage.tokens;
@@ -49,14 +52,8 @@ impl ClaudeReader {
     }
 
     /// Emits the sums of a subagent's work, which count only if the subagent has no file.
-    pub(super) fn emit_sums(
-        &mut self,
-        origin: &Origin<'_>,
-        subagent: &str,
-        call: &str,
-        fields: &ToolUseResult<'_>,
-    ) {
-        let Some(stats) = &fields.tool_stats else { return };
+    pub(super) fn emit_sums(&mut self, origin: &Origin<'_>, subagent: &str, call: &str, fields: &Raw<'_>) {
+        let Some(stats) = fields.get("toolStats") else { return };
         let edits = count(stats, "editFileCount");
         if edits == 0 || self.sources.has_subagent(subagent) {
             return;

@@ -4,12 +4,12 @@
 //! versions have the words for the model only.
 
 use super::Origin;
-use super::commands::add_operations;
-use super::line::ToolUseResult;
-use crate::field::Excerpt;
+use super::commands::{add_diff, add_operations};
+use crate::field::{is_true, text};
 use todo_write::events::git;
 use todo_write::events::payload::{Refusal, RefusedBy};
 use todo_write::events::work::CallOutcome;
+use todo_write::list::raw::Raw;
 use todo_write::text::excerpt;
 use todo_write::wire::event::Effect;
 
@@ -70,14 +70,14 @@ fn is_refusal(content: &str, origin: &Origin<'_>, is_command: bool) -> bool {
 
 pub(super) fn outcome(
     content: &str,
-    fields: &ToolUseResult<'_>,
+    fields: &Raw<'_>,
     is_error: bool,
     origin: &Origin<'_>,
     is_command: bool,
 ) -> CallOutcome {
-    let interrupted = fields.interrupted == Some(true);
+    let interrupted = is_true(fields, "interrupted");
     match is_error {
-        false if fields.background_task_id.is_some() => CallOutcome::Background,
+        false if !text(fields, "backgroundTaskId").is_empty() => CallOutcome::Background,
         false if interrupted => CallOutcome::Failed,
         false => CallOutcome::Ok,
         // It stays refused, whatever the text says.
@@ -94,25 +94,26 @@ fn code_in(content: &str) -> Option<i64> {
     rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-pub(super) fn exit_code(content: &str, fields: &ToolUseResult<'_>, outcome: CallOutcome) -> Option<i64> {
+pub(super) fn exit_code(content: &str, fields: &Raw<'_>, outcome: CallOutcome) -> Option<i64> {
     match outcome {
-        CallOutcome::Ok if fields.return_code_interpretation.is_none() => Some(0),
+        // Else the text says why another code is no failure.
+        CallOutcome::Ok if text(fields, "returnCodeInterpretation").is_empty() => Some(0),
         CallOutcome::Failed => code_in(content),
         _ => None,
     }
 }
 
 /// Adds what the result of a successful command tells to its effect.
-pub(super) fn add_effect(may_commit: bool, effect: &mut Effect, fields: &ToolUseResult<'_>, content: &str) {
-    if let Some(diff) = &fields.bash_edit_diff {
-        diff.add_to(effect);
+pub(super) fn add_effect(may_commit: bool, effect: &mut Effect, fields: &Raw<'_>, content: &str) {
+    if let Some(diff @ Raw::Object(_)) = fields.get("bashEditDiff") {
+        add_diff(diff, effect);
     }
     if may_commit {
         // The text for the model may be cut.
-        let stdout = fields.stdout.and_then(|raw| serde_json::from_str::<Excerpt<65_536>>(raw.get()).ok());
-        effect.git = git::commits(stdout.as_ref().map_or(content, |stdout| &stdout.0));
+        let stdout = text(fields, "stdout");
+        effect.git = git::commits(if stdout.is_empty() { content } else { stdout });
     }
-    if let Some(told) = &fields.git_operation {
+    if let Some(told) = fields.get("gitOperation") {
         add_operations(told, &mut effect.git);
     }
 }

@@ -6,12 +6,14 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::line::TranscriptLine;
+use super::LONGEST_FOLDER;
+use super::line::{blocks, message, text_of};
 use super::tasks::Tasks;
 use crate::events::{Events, Held, push_recent};
+use crate::field::{is_true, text};
 use todo_write::events::push_bounded;
 use todo_write::list::raw::Raw;
-use todo_write::text::{excerpt, fnv1a};
+use todo_write::text::{beginning, excerpt, fnv1a};
 use todo_write::wire::event::{Agent, Event, Source, SubagentCall};
 
 /// Maximum number of subagents: the calls that lead to one are followed up through all of them.
@@ -68,14 +70,14 @@ impl Sources {
     }
 
     /// The source of a line; `None` if the line has no session id.
-    pub(super) fn of(&mut self, line: &TranscriptLine<'_>) -> Option<Arc<Source>> {
-        let session = line.session_id.filter(|session| !session.is_empty())?;
-        if line.is_sidechain != Some(true) {
+    pub(super) fn of(&mut self, line: &Raw<'_>) -> Option<Arc<Source>> {
+        let session = Some(text(line, "sessionId")).filter(|session| !session.is_empty())?;
+        let folder = || beginning(text(line, "cwd"), LONGEST_FOLDER);
+        if !is_true(line, "isSidechain") {
             let known = self.main(session);
             let source = known.unwrap_or_else(|| {
-                let folder = line.cwd.as_ref().map(|cwd| cwd.0.clone()).unwrap_or_default();
-                let is_unattended = line.entrypoint == Some("sdk-cli");
-                let main = Source::main(Agent::Claude, session, folder);
+                let is_unattended = text(line, "entrypoint") == "sdk-cli";
+                let main = Source::main(Agent::Claude, session, folder());
                 let source = Arc::new(Source { is_unattended, ..main });
                 let session = SessionState {
                     source: source.clone(),
@@ -95,13 +97,10 @@ impl Sources {
         if let Some(place) = self.subagents.iter().rposition(is_it) {
             return Some(self.known(place, &id));
         }
-        let mut blocks = line.message.iter().flat_map(|message| &message.content.0);
-        let prompt = blocks.find_map(|block| block.text.as_ref()).map(|text| prompt_hash(&text.0, session));
+        let prompt = blocks(message(line)).iter().map(text_of).find(|text| !text.is_empty());
+        let prompt = prompt.map(|text| prompt_hash(&text, session));
         let call = self.take_call(&id, prompt);
-        let folder = match self.main(session) {
-            Some(main) => main.folder.clone(),
-            None => line.cwd.as_ref().map(|cwd| cwd.0.clone()).unwrap_or_default(),
-        };
+        let folder = self.main(session).map_or_else(folder, |main| main.folder.clone());
         let main = Source::main(Agent::Claude, session, folder);
         let source = Arc::new(Source { subagent: Some(id), call, ..main });
         let subagent = Subagent { source: source.clone(), prompt, held: Held::default() };
@@ -162,16 +161,17 @@ impl Sources {
         is_better
     }
 
-    fn subagent_of(&mut self, line: &TranscriptLine<'_>) -> Option<String> {
-        if let Some(id) = line.agent_id.filter(|id| !id.is_empty()) {
-            return Some(excerpt(id, 100));
+    fn subagent_of(&mut self, line: &Raw<'_>) -> Option<String> {
+        match (text(line, "agentId"), text(line, "uuid")) {
+            ("", "") => None,
+            ("", uuid) => Some(self.link(uuid, text(line, "parentUuid"))),
+            (id, _) => Some(excerpt(id, 100)),
         }
-        Some(self.link(line.uuid?, line.parent_uuid))
     }
 
     /// Adds a line to the chain of the line that it follows; returns the id of the chain.
-    fn link(&mut self, uuid: &str, parent: Option<&str>) -> String {
-        let before = parent.filter(|parent| !parent.is_empty());
+    fn link(&mut self, uuid: &str, parent: &str) -> String {
+        let before = Some(parent).filter(|parent| !parent.is_empty());
         let known = before.and_then(|parent| self.lines.get(&fnv1a(parent.as_bytes())));
         let id = known.cloned().unwrap_or_else(|| excerpt(before.unwrap_or(uuid), 100));
         let hash = fnv1a(uuid.as_bytes());
@@ -185,13 +185,9 @@ impl Sources {
 
     /// Records a call that starts a subagent. The subagent's first line is the call's prompt.
     pub(super) fn start(&mut self, from: &Source, call: &str, input: &Raw<'_>) {
-        let text = |key: &str| input.get(key).and_then(Raw::as_str).unwrap_or_default();
-        let call = SubagentCall {
-            id: excerpt(call, 200),
-            description: excerpt(text("description"), 200),
-            from: from.key(),
-        };
-        push_recent(&mut self.calls, (prompt_hash(text("prompt"), &from.session), call));
+        let description = excerpt(text(input, "description"), 200);
+        let call = SubagentCall { id: excerpt(call, 200), description, from: from.key() };
+        push_recent(&mut self.calls, (prompt_hash(text(input, "prompt"), &from.session), call));
     }
 
     pub(crate) fn set_call(&mut self, subagent: &str, call: &str) {

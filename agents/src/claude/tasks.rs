@@ -8,7 +8,6 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Number;
 
-use crate::claude::line::ToolUseResult;
 use todo_write::error::Problem;
 use todo_write::events::Millis;
 use todo_write::list::input::{self, Options, Plan};
@@ -62,7 +61,7 @@ pub(crate) struct TaskResult<'r> {
     /// The text for the model.
     pub text: &'r str,
     /// The fields that Claude Code itself keeps.
-    pub fields: &'r ToolUseResult<'r>,
+    pub fields: &'r Raw<'r>,
     pub time: Option<Millis>,
 }
 
@@ -82,9 +81,9 @@ impl TaskUpdate {
 
     /// Applies the changes that a hook made to the arguments.
     fn corrected(mut self, result: TaskResult<'_>) -> TaskUpdate {
-        let field = |object: &Option<Raw<'_>>, key| object.as_ref().and_then(|object| text(object, key));
-        self.subject = field(&result.fields.task, "subject").or(self.subject);
-        self.status = field(&result.fields.status_change, "to").or(self.status);
+        let field = |object, key| text(result.fields.get(object)?, key);
+        self.subject = field("task", "subject").or(self.subject);
+        self.status = field("statusChange", "to").or(self.status);
         self
     }
 }
@@ -92,7 +91,7 @@ impl TaskUpdate {
 impl TaskResult<'_> {
     /// Whether the call was refused, which is not always marked as an error.
     pub(crate) fn is_refusal(&self) -> bool {
-        matches!(self.fields.success, Some(Raw::Bool(false))) || self.is_not_found()
+        self.fields.get("success") == Some(&Raw::Bool(false)) || self.is_not_found()
     }
 
     /// Whether the task is missing from Claude Code's list.
@@ -144,7 +143,7 @@ impl Tasks {
     pub(crate) fn create(&mut self, update: TaskUpdate, result: TaskResult<'_>, clears: bool) {
         let update = update.corrected(result);
         let Some(subject) = update.subject else { return };
-        let number = result.fields.task.as_ref().and_then(|task| text(task, "id"));
+        let number = result.fields.get("task").and_then(|task| text(task, "id"));
         let id = number.or_else(|| number_in(result.text)).unwrap_or_else(|| self.next_number());
         let done = self.done.filter(|_| clears);
         if done.is_some_and(|done| result.time.is_none_or(|time| done + CLEARED_AFTER <= time)) {
@@ -196,7 +195,7 @@ impl Tasks {
 
     /// Applies the result of a `TaskList`; returns whether it changed the list.
     pub(crate) fn apply_list(&mut self, result: TaskResult<'_>) -> bool {
-        let (tasks, is_empty): (Vec<Task>, bool) = match &result.fields.tasks {
+        let (tasks, is_empty): (Vec<Task>, bool) = match result.fields.get("tasks") {
             Some(Raw::List(tasks)) => (tasks.iter().filter_map(Task::read).collect(), tasks.is_empty()),
             _ => (result.text.lines().filter_map(Task::read_line).collect(), result.text == "No tasks found"),
         };

@@ -2,15 +2,12 @@
 
 use std::sync::Arc;
 
-use serde_json::value::RawValue;
-
 use super::edits::FileEdit;
-use super::line::ToolUseResult;
 use super::outcomes::{add_effect, exit_code, outcome, refusal};
 use super::tasks::{TaskResult, TaskUpdate};
 use super::{ClaudeReader, Origin};
 use crate::events::{push_recent, result};
-use crate::field::shortened;
+use crate::field::{shortened, text};
 use todo_write::events::git;
 use todo_write::events::work::{CallOutcome, is_shell};
 use todo_write::list::input;
@@ -58,7 +55,8 @@ pub(super) struct ToolResult<'l> {
     pub(super) id: &'l str,
     pub(super) content: String,
     pub(super) is_error: bool,
-    pub(super) fields: Option<&'l RawValue>,
+    /// What Claude Code itself keeps of it, null if there is nothing, or a text or an array by some tools.
+    pub(super) fields: &'l Raw<'l>,
 }
 
 impl ClaudeReader {
@@ -82,18 +80,15 @@ impl ClaudeReader {
                 Tool::Subagent
             }
             _ if name.starts_with("mcp__") && name.ends_with("__todo_write") => Tool::EmacsList(list()),
-            _ if is_shell(name) => {
-                let may_commit = input.get("command").and_then(Raw::as_str).is_some_and(git::may_commit);
-                Tool::Shell { may_commit }
-            }
+            _ if is_shell(name) => Tool::Shell { may_commit: git::may_commit(text(input, "command")) },
             _ => FileEdit::read(name, input).map_or(Tool::Other, Tool::Edit),
         };
         let is_list = matches!(tool, Tool::List(_) | Tool::EmacsList(_));
-        let text = (!is_list).then(|| shortened(input).to_string());
+        let shown = (!is_list).then(|| shortened(input).to_string());
         let hidden = self.events.policy.hidden(&origin.source.folder, input).filter(|_| !is_list);
         let (source, message, is_copied) = (origin.source.clone(), message.to_owned(), origin.is_copied);
         let call = ToolCall { source, message, is_copied, tool };
-        let event = self.calls.begin((id, name), (text, hidden), origin.time, call);
+        let event = self.calls.begin((id, name), (shown, hidden), origin.time, call);
         self.emit(origin, event);
     }
 
@@ -103,21 +98,19 @@ impl ClaudeReader {
             return;
         }
         let call = self.calls.end(id);
-        let fields = call.as_ref().and(answer.fields);
-        let mut spare = Vec::new();
-        let fields = fields.map(|fields| ToolUseResult::read(fields, &mut spare)).unwrap_or_default();
-        let details = TaskResult { text: &content, fields: &fields, time: origin.time };
+        let fields = call.as_ref().map_or(&Raw::Null, |_| answer.fields);
+        let details = TaskResult { text: &content, fields, time: origin.time };
         let is_error = answer.is_error || call.is_some() && details.is_refusal();
         let may_commit = match call.as_ref().map(|call| &call.effect.tool) {
             Some(Tool::Shell { may_commit }) => Some(*may_commit),
             _ => None,
         };
-        let outcome = outcome(&content, &fields, is_error, origin, may_commit.is_some());
+        let outcome = outcome(&content, fields, is_error, origin, may_commit.is_some());
         let mut effect = Effect { outcome: Some(outcome), ..Effect::default() };
         if let Some(may_commit) = may_commit {
-            effect.exit_code = exit_code(&content, &fields, outcome);
+            effect.exit_code = exit_code(&content, fields, outcome);
             if outcome == CallOutcome::Ok {
-                add_effect(may_commit, &mut effect, &fields, &content);
+                add_effect(may_commit, &mut effect, fields, &content);
             }
         }
         if outcome == CallOutcome::Refused {
@@ -125,22 +118,24 @@ impl ClaudeReader {
         }
         let counts = !call.as_ref().is_some_and(|call| call.effect.is_copied);
         let is_own = counts && origin.source.subagent.is_none();
-        if let Some(name) = fields.background_task_id.as_ref().filter(|_| is_own) {
-            push_recent(&mut self.commands, excerpt(name, 100));
+        let command = text(fields, "backgroundTaskId");
+        if !command.is_empty() && is_own {
+            push_recent(&mut self.commands, excerpt(command, 100));
         }
         if !counts {
             effect = Effect::default();
         }
-        if let Some(agent) = fields.agent_id.as_deref().filter(|_| call.is_some()) {
+        let agent = text(fields, "agentId");
+        if !agent.is_empty() {
             self.sources.set_call(agent, id);
-            self.emit_sums(origin, agent, id, &fields);
+            self.emit_sums(origin, agent, id, fields);
         }
         let mut event = result(call.as_ref(), id, content.clone(), is_error, origin.time, effect);
         let (called, call_id) = call.as_ref().map(|call| (call.time, call.id.clone())).unwrap_or_default();
         match call.map(|call| call.effect.tool) {
             Some(Tool::Edit(edit)) if !is_error && counts => {
                 if let EventKind::Result { effect, .. } = &mut event {
-                    effect.files.push(edit.result(&fields, &content));
+                    effect.files.push(edit.result(fields, &content));
                 }
             }
             // This result only says that a subagent runs in the background.
@@ -170,7 +165,7 @@ impl ClaudeReader {
     fn apply(&mut self, origin: &Origin<'_>, tool: Tool, result: TaskResult<'_>) {
         if let Tool::List(list) = tool {
             // A hook may have changed the list.
-            let list = match &result.fields.new_todos {
+            let list = match result.fields.get("newTodos") {
                 Some(todos @ Raw::List(_)) => input::read(todos, &self.options),
                 _ => list,
             };
@@ -216,7 +211,7 @@ impl ClaudeReader {
                 self.emit(origin, kind);
                 continue;
             }
-            let result = TaskResult { text: "", fields: &ToolUseResult::default(), time: origin.time };
+            let result = TaskResult { text: "", fields: &Raw::Null, time: origin.time };
             self.apply(origin, call.effect.tool, result);
         }
     }

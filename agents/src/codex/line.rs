@@ -1,15 +1,10 @@
 //! The lines of a rollout: objects with a `timestamp`, a `type` such as `session_meta`, `event_msg` or `response_item`,
 //! and a `payload`, whose fields depend on that and on a `type` of its own.
 
-use crate::field::{count, has_texts, text};
+use crate::field::{count, has, text};
 use todo_write::events::session::{Goal, GoalState};
 use todo_write::events::work::Tokens;
 use todo_write::list::raw::Raw;
-
-/// Parses a line; `None` if it is no object.
-pub(crate) fn parse(bytes: &[u8]) -> Option<Raw<'_>> {
-    serde_json::from_slice(bytes).ok().filter(|line| matches!(line, Raw::Object(_)))
-}
 
 pub(crate) fn payload<'l>(line: &'l Raw<'l>) -> &'l Raw<'l> {
     line.get("payload").unwrap_or(&Raw::Null)
@@ -18,8 +13,9 @@ pub(crate) fn payload<'l>(line: &'l Raw<'l>) -> &'l Raw<'l> {
 /// Whether the fields that nothing is read without have the types that are known.
 pub(crate) fn is_known(line: &Raw<'_>) -> bool {
     let payload = payload(line);
-    has_texts(line, &["timestamp", "type"])
-        && has_texts(payload, &["type", "id", "call_id", "name", "arguments"])
+    let is_text = |value: &Raw<'_>| matches!(value, Raw::Text(_));
+    has(line, &["timestamp", "type"], is_text)
+        && has(payload, &["type", "id", "call_id", "name", "arguments"], is_text)
 }
 
 /// The id of the call or item of a line, if it has one.

@@ -687,7 +687,7 @@ fn what_can_be_read_of_a_line_is_kept_and_the_lines_are_counted_and_said_once() 
     let work = followed.store.get("claude:s").unwrap().unwrap().work(Part::Whole).unwrap().clone();
     assert_eq!((work.tokens.output, work.tokens.input), (3, 0));
     let warning = followed.follower.take_warning().unwrap();
-    assert!(warning.starts_with("4 lines of ") && warning.contains("cannot be read in full"), "{warning}");
+    assert!(warning.starts_with("3 lines of ") && warning.contains("cannot be read in full"), "{warning}");
     followed.append(b"no JSON either\n");
     followed.read();
     assert_eq!(followed.follower.take_warning(), None);
