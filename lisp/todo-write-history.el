@@ -113,7 +113,7 @@
                (format " %s " (todo-write-text-shape 'dot)))
               'face 'todo-write-time)
             ,(format "%d/%d" completed (length items)))))
-      (insert (todo-write-row-fit (concat " " left) right todo-write-buffer-width) "\n"))
+      (insert (todo-write-row-line " " left right todo-write-buffer-width) "\n"))
     (insert "\n")))
 
 (defun todo-write-history--insert-row (item changes &optional note)
@@ -131,8 +131,9 @@ is about dependencies and the owner."
          (priority (plist-get item :priority))
          (start (point)))
     (cl-flet ((note (text) (propertize text 'face 'todo-write-time)))
-      (insert (todo-write-row-fit
-               (concat " " (if type (todo-write-detail-mark type) " ") " "
+      (insert (todo-write-row-line
+               " "
+               (concat (if type (todo-write-detail-mark type) " ") " "
                        (propertize (todo-write-text-shape (todo-write-row-kind item))
                                    'face (todo-write-row-shape-face kind))
                        " " (propertize text 'face (todo-write-row-face kind)))
@@ -348,7 +349,7 @@ SPAN is the time span of all rows."
                  "")))
     ;; The gap is aligned for a line that begins at the first column.
     (substring-no-properties
-     (todo-write-row-fit (concat left note) right
+     (todo-write-row-line "" (concat left note) right
                          (max columns (+ 1 (length left) (length right)))))))
 
 (define-derived-mode todo-write-timeline-mode tabulated-list-mode "Plan timeline"

@@ -148,7 +148,7 @@ least one column after the previous ones."
              line
              (if (stringp part)
                  part
-               (let ((count (- part (todo-write-text-width (todo-write-text-seen line)))))
+               (let ((count (- part (todo-write-text-width line))))
                  ;; This aligns fonts in which some characters do not have their nominal
                  ;; width, and keeps right-to-left text from moving the digits.  The gap ends
                  ;; before the last blank, which stays in wider fonts.
@@ -160,19 +160,13 @@ least one column after the previous ones."
 
 (defun todo-write-row-line (head text right width)
   "Return HEAD, TEXT truncated to fit, and RIGHT as a line of WIDTH columns.
-RIGHT ends at the last column, unless it is empty.  The rest of TEXT stays
-in the line, where Isearch finds it."
+RIGHT ends at the last column, unless it is empty."
   (let* ((column (- width (todo-write-text-width right)))
          (room (- (if (string-empty-p right) width (- column 2)) (todo-write-text-width head)))
-         (text (todo-write-text-with-rest text (todo-write-text-truncate text (max 0 room)))))
+         (text (todo-write-text-truncate text (max 0 room))))
     (if (string-empty-p right)
         (concat head text)
       (todo-write-row-align head text column right))))
-
-(defun todo-write-row-fit (left right width)
-  "Return LEFT, truncated to fit, and RIGHT as a line of WIDTH columns.
-RIGHT ends at the last column; if it is empty, the line ends after LEFT."
-  (todo-write-text-seen (todo-write-row-line "" left right width)))
 
 (defun todo-write-row-dim (string)
   "Return STRING; what has no face in it gets that of times."

@@ -500,19 +500,18 @@ DAY is the date that is above them, nil for today."
                                 'todo-write-toggle (todo-write-story-entry-key entry))))
 
 (defun todo-write-story--shown-text (entry width)
-  "Return the text of ENTRY in its face, cut to WIDTH columns.
-What is cut stays in it, for Isearch."
+  "Return the text of ENTRY in its face, cut to WIDTH columns."
   (let ((text (todo-write-story-line entry))
         (kind (todo-write-story-entry-kind entry)))
-    (cl-flet ((cut (width) (todo-write-text-with-rest text (todo-write-text-truncate text width))))
-      (pcase kind
-        ((or 'asked 'said)
-         (propertize (concat (todo-write-text-shape 'quote) (cut (- width 2))
-                             (todo-write-text-shape 'unquote))
-                     'face (if (eq kind 'said) 'default 'todo-write-prompt)))
-        ('thought (propertize (cut width) 'face 'todo-write-thought))
-        ('edit (todo-write-text-with-rest text (todo-write-text-truncate-start text width) t))
-        (_ (cut width))))))
+    (pcase kind
+      ((or 'asked 'said)
+       (propertize (concat (todo-write-text-shape 'quote)
+                           (todo-write-text-truncate text (- width 2))
+                           (todo-write-text-shape 'unquote))
+                   'face (if (eq kind 'said) 'default 'todo-write-prompt)))
+      ('thought (propertize (todo-write-text-truncate text width) 'face 'todo-write-thought))
+      ('edit (todo-write-text-truncate-start text width))
+      (_ (todo-write-text-truncate text width)))))
 
 (defun todo-write-story--right (entry)
   "Return the end of the line of ENTRY: lines changed, or how long it took."

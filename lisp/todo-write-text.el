@@ -215,7 +215,9 @@ If TEXT is not a string, return LABEL."
     (let ((ellipsis (todo-write-text-shape 'ellipsis)))
       (if (< width (string-width ellipsis))
           ""
-        (truncate-string-to-width string width 0 nil ellipsis)))))
+        (truncate-string-to-width
+         string width 0 nil
+         (apply #'propertize ellipsis (text-properties-at (1- (length string)) string)))))))
 
 (defun todo-write-text-truncate-start (string width)
   "Return STRING truncated to WIDTH columns, beginning with an ellipsis if cut.
@@ -226,34 +228,6 @@ The end of a file's name tells more than its beginning."
           ((< width (string-width ellipsis)) "")
           (t (concat ellipsis (truncate-string-to-width
                                string whole (- (+ whole (string-width ellipsis)) width)))))))
-
-(defun todo-write-text-with-rest (string shown &optional at-start)
-  "Return STRING, of which SHOWN is a truncation, so that it looks like that.
-The rest stays in the text, where Isearch finds it: the ellipsis is
-displayed in its place.  AT-START means that the beginning was truncated."
-  (let ((kept (- (length shown) (length (todo-write-text-shape 'ellipsis))))
-        (length (length string)))
-    (if (or (eq string shown) (< kept 0))
-        shown
-      (let ((text (substring string 0))
-            (from (if at-start 0 kept))
-            (to (if at-start (- length kept) length)))
-        (add-text-properties from to `( todo-write-ellipsis t
-                                        display ,(todo-write-text-shape 'ellipsis))
-                             text)
-        text))))
-
-(defun todo-write-text-seen (string)
-  "Return STRING with ellipses in place of what they stand for."
-  (let ((start 0) parts)
-    (while (< start (length string))
-      (let ((end (next-single-property-change start 'todo-write-ellipsis string (length string))))
-        (push (if (get-text-property start 'todo-write-ellipsis string)
-                  (get-text-property start 'display string)
-                (substring string start end))
-              parts)
-        (setq start end)))
-    (apply #'concat (nreverse parts))))
 
 (defun todo-write-text-unmark (line)
   "Return LINE without Markdown's marks of bold text and links."

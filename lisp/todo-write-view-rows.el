@@ -510,7 +510,7 @@ Return non-nil if the line of the prompt was cut."
          (line (todo-write-row-line head (propertize text 'face 'todo-write-prompt)
                                     (todo-write-row-dim (string-trim tail)) width)))
     (insert line "\n")
-    (not (string-search (or prompt "") (todo-write-text-seen line)))))
+    (not (string-search (or prompt "") line))))
 
 (defun todo-write-view-rows--figures (heading running above)
   "Return the figures of HEADING, of a turn that may be RUNNING.

@@ -102,7 +102,7 @@ and \\[todo-write-menu] shows all keys.
               ;; Emacs 28 never forgets an `add-hook' with a depth.
               context-menu-functions (list t #'todo-write-buffer-context-menu))
   (add-function :filter-return (local 'filter-buffer-substring-function)
-                ;; Without ellipses and aligned gaps.
+                ;; Without aligned gaps.
                 (lambda (text)
                   (remove-text-properties 0 (length text) '(display nil) text)
                   text))
@@ -110,7 +110,6 @@ and \\[todo-write-menu] shows all keys.
   (add-hook 'after-load-functions #'todo-write-view-rename)
   (dolist (hook '(text-scale-mode-hook display-line-numbers-mode-hook buffer-face-mode-hook))
     (add-hook hook (lambda () (todo-write-later (current-buffer))) nil t))
-  (add-hook 'isearch-mode-end-hook #'todo-write-view--open-found nil t)
   (dolist (hook '(kill-buffer-hook change-major-mode-hook))
     (add-hook hook #'todo-write-view--stop nil t)))
 
@@ -473,16 +472,6 @@ See `todo-write-view-fold-completed'."
     (todo-write-view-draw-all)
     (when (and todo-write-view-rows-fold (not (folded-p)))
       (message "No %d successive tasks are completed" todo-write-view-rows-fold-least))))
-
-(defun todo-write-view--open-found ()
-  "If Isearch ends at a match in text that was cut, open what shows all of it."
-  (when-let* ((other (and (not isearch-mode-end-hook-quit) isearch-other-end))
-              (cut (text-property-any (min (point) other) (max (point) other)
-                                      'todo-write-ellipsis t))
-              (button (button-at cut))
-              (element (button-get button 'todo-write-toggle))
-              ((not (member element todo-write-view-rows-open))))
-    (todo-write-view--toggle button)))
 
 ;;; Bookmarks and desktops
 

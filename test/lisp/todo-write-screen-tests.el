@@ -40,7 +40,7 @@ Nothing but what Emacs does by itself may draw it."
   (todo-write-test-wait
    (lambda ()
      (with-current-buffer (or buffer (current-buffer))
-       (string-match-p regexp (todo-write-text-seen (buffer-string)))))
+       (string-match-p regexp (buffer-string))))
    (lambda () (format "%s is not in\n%s" regexp
                       (with-current-buffer (or buffer (current-buffer)) (buffer-string))))))
 

@@ -42,7 +42,7 @@
   "Return the text of the current buffer as it is seen, without properties.
 What changed is drawn first."
   (todo-write-redraw)
-  (substring-no-properties (todo-write-text-seen (buffer-string))))
+  (buffer-substring-no-properties (point-min) (point-max)))
 
 (defun todo-write-test-seen ()
   "Return the lines of the current buffer as a user sees them, without the header.

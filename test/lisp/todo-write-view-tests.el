@@ -195,8 +195,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
       (todo-write-view-refresh)
       (goto-char (point-min))
       (while (not (eobp))
-        (should (<= (string-width (todo-write-text-seen
-                                   (buffer-substring (point) (line-end-position))))
+        (should (<= (string-width (buffer-substring-no-properties (point) (line-end-position)))
                     40))
         (forward-line))
       (should (string-match-p "…" (nth 0 (todo-write-view-tests--rows))))
@@ -210,7 +209,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
   (should (equal (mapcar #'todo-write-text-time '(0 999 42000 70000 3599999 3600000 36061000))
                  '("0:00" "0:00" "0:42" "1:10" "59:59" "1:00:00" "10:01:01")))
   (dolist (text '("short" "日本語の仕事" "a rather long text that is cut in the end"))
-    (let ((line (todo-write-row-fit text "1:10" 30)))
+    (let ((line (todo-write-row-line "" text "1:10" 30)))
       (should (= (string-width line) 30))
       (should (string-suffix-p "1:10" line)))))
 
@@ -757,10 +756,9 @@ Leave out times if WITHOUT-TIMES is non-nil."
   "Return the row of a task of WIDTH columns with the note, work and time ARGS."
   (pcase-let ((`(,note ,work ,spent) args))
     (string-trim-right
-     (todo-write-text-seen
-      (todo-write-row-string
-        (todo-write-row-insert '(:content "Read the login function" :status "completed")
-                               'completed spent width nil note work))))))
+     (todo-write-row-string
+       (todo-write-row-insert '(:content "Read the login function" :status "completed")
+                              'completed spent width nil note work)))))
 
 (ert-deftest todo-write-row-has-note-lines-failures-and-time-in-columns ()
   (todo-write-test-with-shapes
