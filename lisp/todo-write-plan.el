@@ -50,48 +50,24 @@ The caller inhibits quitting, since the change is already saved."
 
 ;;; Asking
 
-(defun todo-write-plan-row-work (thread &optional id)
-  "Return what the row of item ID of THREAD shows of its work, or nil.
-The value is a list (ADDED REMOVED FAILED MORE REFUSED SHARERS): numbers
-of lines and of failed commands, 1 if commands changed more files, else 0,
-the number of refused calls, and how many other items have the same work.
-Without ID, return an alist of (ID . FIGURES)
-for the items of the list that have any."
-  (todo-write-core-call todo-write-dyn--row-work thread id))
-
-(defun todo-write-plan-header-work (thread)
-  "Return what the header of THREAD shows of its work, or nil.
-The value is a list (ADDED REMOVED), numbers of lines."
-  (todo-write-core-call todo-write-dyn--header-work thread))
-
-(defun todo-write-plan-title (thread &optional kept)
-  "Return what names THREAD, which has no title: its first prompt or its folder.
-The value is a line, or nil if neither is known, or if its host chose a
-key that reads as a name: those of sessions have a colon.  With KEPT, its
-plist in `todo-write-threads-kept', no journal is opened."
-  (let ((prompt (if kept (plist-get kept :name)
-                  (todo-write-core-call todo-write-dyn--first-prompt thread)))
-        (project (plist-get (if kept (plist-get kept :about)
-                              (todo-write-core-call todo-write-dyn--about thread))
-                            :project))
-        ;; The folder may be remote.
-        file-name-handler-alist)
-    (or prompt
-        (and project
-             (plist-get (todo-write-core-call todo-write-dyn--identity thread) :session)
-             (file-name-nondirectory (directory-file-name project))))))
-
 (defun todo-write-plan-name (thread title &optional otherwise kept)
   "Return what to call THREAD: TITLE, or else its first prompt or its folder.
-Without these, return OTHERWISE, by default the key.  KEPT is as for
-`todo-write-plan-title'."
-  (or title (todo-write-plan-title thread kept) otherwise thread))
-
-(defun todo-write-plan-patches (thread id path)
-  "Return the recorded changes of THREAD as a list of (FILE . PATCH).
-FILE is the absolute name of a file, and PATCH a diff of it alone.  ID
-and PATH are as in `todo-write-patch'."
-  (todo-write-core-call todo-write-dyn--patches thread id path))
+A folder names only the thread of a session, since the host of another one
+chose a key that reads as a name.  Without these, return OTHERWISE, by
+default the key.  With KEPT, the plist of THREAD in
+`todo-write-threads-kept', no journal is opened."
+  (or title
+      (if kept (plist-get kept :name)
+        (todo-write-core-call todo-write-dyn--first-prompt thread))
+      (let ((project (plist-get (if kept (plist-get kept :about)
+                                  (todo-write-core-call todo-write-dyn--about thread))
+                                :project))
+            ;; The folder may be remote.
+            file-name-handler-alist)
+        (and project
+             (plist-get (todo-write-core-call todo-write-dyn--identity thread) :session)
+             (file-name-nondirectory (directory-file-name project))))
+      otherwise thread))
 
 ;;; Earlier sessions
 
@@ -150,17 +126,7 @@ Once that is done, or others cannot be read, lists are drawn again."
 
 (defun todo-write-plan-review-files (thread &optional id path entry all limit)
   "Return the new changes of THREAD, file by file, as a plist.
-ID and PATH are as in `todo-write-new'; ENTRY, the id of an observation,
-limits them to its changes.  Of their files, all that is new up to the
-last of them is there.  If ALL is non-nil, so are those that were reviewed.
-LIMIT is the maximum number of files.  The keys are :newest, a number for
-`todo-write-dyn--review-newer', :more, the number of files beyond LIMIT, and
-:files, a list of plists:
-  :path     the absolute name
-  :patch    the net difference, \"\" if all cancels out
-  :reason   why that is not one difference, a string, or nil
-  :until    the number of the last observation with a new change, or nil
-  :items    the ids of the items in progress at any of them"
+See `todo-write-dyn--review-files', also for ID, PATH, ENTRY, ALL and LIMIT."
   (let ((todo-write-core-wait-words "Comparing files"))
     (todo-write-core-call todo-write-dyn--review-files thread id path entry all limit)))
 

@@ -217,7 +217,7 @@ note."
 SPENT is the time it has been in progress, in milliseconds; nil or less
 than a second shows nothing unless the task is in progress.  INDENT is
 the number of columns to leave free at the left.  NOTE, a string, and
-WORK, as from `todo-write-plan-row-work', stand before the time; see
+WORK, as from `todo-write-dyn--row-work', stand before the time; see
 `todo-write-row-note'.  Parts that do not fit are left out, the note
 first, before the text is cut."
   (let* ((head (propertize (concat (make-string (1+ (or indent 0)) ?\s)

@@ -564,15 +564,7 @@ It belongs to BUTTON, the value of that property in the line of ENTRY."
 (defun todo-write-story-headings (thread most)
   "Return the newest MOST turns of THREAD, as (COUNT . HEADINGS).
 COUNT is the number of all turns, and HEADINGS a list of plists, newest
-first:
-  :turn      the number of the turn, from 1 on
-  :prompt :said  one line of each, as in `todo-write-turns'
-  :began :ended :ending :items  as there
-  :completed  the number of items completed in it
-  :added :removed :failed :refused  numbers of lines, failed commands
-             and refused calls
-  :commits   the number of commits, and :commit, the id of the last
-  :outside   t if files were changed or commands run outside any item"
+first; see `todo-write-dyn--turn-headings'."
   (todo-write-core-call todo-write-dyn--turn-headings thread most))
 
 (defun todo-write-story-all-headings (thread)

@@ -63,7 +63,7 @@ line has the property `todo-write-part'; see todo-write-view-draw.el."
                   (put-text-property start (point) 'todo-write-part part))))
       (let* ((summary (setq todo-write-view-rows-summary (ask #'todo-write-summary)))
              (state (and (< 0 (or (plist-get summary :revision) 0)) (plist-get summary :state)))
-             (work (ask #'todo-write-plan-header-work))
+             (work (and thread (todo-write-core-call todo-write-dyn--header-work thread)))
              (unseen (and thread (todo-write-core-call todo-write-dyn--unseen thread)))
              (children (ask #'todo-write-view-rows--children))
              (headings (ask #'todo-write-view-rows-headings))
@@ -132,7 +132,7 @@ no such row."
 UNSEEN are the ids of those with changes that were not reviewed.  Texts of
 the last time stay if they are made of the same."
   (let* ((thread todo-write-view-thread)
-         (work (and tasks (todo-write-plan-row-work thread)))
+         (work (and tasks (todo-write-core-call todo-write-dyn--row-work thread nil)))
          ;; A note names the positions of other tasks of the list.
          (items (cl-loop for (kind . item) in tasks
                          unless (eq kind 'removed) collect item))
@@ -275,7 +275,7 @@ so do those that are open or in CHILDREN, see `todo-write-view-rows--children'."
 
 (defun todo-write-view-rows--insert-header (thread summary work unseen width beside-efrit)
   "Insert the header of THREAD, or nil, with SUMMARY, in lines of WIDTH columns.
-WORK is as from `todo-write-plan-header-work', UNSEEN as from
+WORK is as from `todo-write-dyn--header-work', UNSEEN as from
 `todo-write-dyn--unseen'.  BESIDE-EFRIT means that Efrit's plans are not shown."
   (cl-flet ((below (text face)
               (insert "\n" (todo-write-text-truncate
@@ -286,12 +286,11 @@ WORK is as from `todo-write-plan-header-work', UNSEEN as from
               "\n"))
     (todo-write-row-insert-header
      summary width nil work
-     (when-let* ((title (and thread (null (plist-get summary :title))
-                             ;; The line of a goal says what the prompt asks.
-                             (null (plist-get summary :goal))
-                             (todo-write-plan-title thread))))
+     ;; The line of a goal says what the prompt asks.
+     (unless (or (null thread) (plist-get summary :title) (plist-get summary :goal))
        ;; A prompt may be long, and the sums should have room.
-       (todo-write-text-truncate (todo-write-text-unmark title) 60)))
+       (todo-write-text-truncate
+        (todo-write-text-unmark (todo-write-plan-name thread nil "Plan")) 60)))
     (when-let* ((goal (plist-get summary :goal)))
       (below (todo-write-row-goal goal) 'todo-write-detail))
     (when-let* ((parts (and thread (todo-write-view-rows--agent thread summary unseen))))
@@ -428,7 +427,7 @@ HELP says what RET does."
     (todo-write-row-insert item (if (equal (plist-get item :status) "completed") 'completed
                                   'removed)
                            (todo-write-core-call todo-write-dyn--spent thread id) width 4 nil
-                           (todo-write-plan-row-work thread id))
+                           (todo-write-core-call todo-write-dyn--row-work thread id))
     (todo-write-row-make-button start (point) 'todo-write-part
                                 (todo-write-text-help
                                  (todo-write-text-plain (plist-get item :content)))

@@ -216,7 +216,7 @@ of the whole plan at point or of this buffer, by default of that of
          (patches (if is-entry
                       (mapcar (lambda (file) (cons (plist-get file :path) (plist-get file :patch)))
                               (todo-write-story-files path))
-                    (todo-write-plan-patches thread id path)))
+                    (todo-write-core-call todo-write-dyn--patches thread id path)))
          (folder (todo-write-visit-folder thread)))
     (unless (seq-some #'cdr patches)
       (user-error "No changes of %s are recorded" what))

@@ -404,7 +404,7 @@ from its journal and not loaded."
 Successive edits follow one another, oldest first.  ID is as in
 `todo-write-work'; PATH limits the value to one file, by its absolute
 name.  See `todo-write-record-patches'."
-  (mapconcat #'cdr (todo-write-plan-patches thread id path) ""))
+  (mapconcat #'cdr (todo-write-core-call todo-write-dyn--patches thread id path) ""))
 
 (defun todo-write-new (thread &optional id path)
   "Return what the agent of THREAD changed that was not reviewed yet.

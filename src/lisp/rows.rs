@@ -66,12 +66,16 @@ lisp! { env =>
         with_thread(env, &thread, Thread::earlier_lists)?
     }
 
-    /// See `todo-write-plan-row-work'.
+    /// Return what the row of item ID of THREAD shows of its work, or nil.
+    ///
+    /// The value is a list (ADDED REMOVED FAILED MORE REFUSED SHARERS): numbers of lines and of failed commands, 1 if
+    /// commands changed more files, else 0, the number of refused calls, and how many other items have the same work.
+    /// If ID is nil, return an alist of (ID . FIGURES) for the items of the list that have any.
     fn row_work(thread: Key, id: Option<String>) -> OneOrAll<Vec<u64>> {
         with_thread(env, &thread, |thread| OneOrAll::of(thread, id.as_deref(), |id| row_figures(thread, id)))?
     }
 
-    /// See `todo-write-plan-header-work'.
+    /// Return the numbers of lines that the header of THREAD shows, a list (ADDED REMOVED), or nil.
     fn header_work(thread: Key) -> Option<Vec<u64>> {
         with_thread(env, &thread, |thread| {
             let work = thread.work(Part::Whole)?;

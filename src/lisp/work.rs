@@ -245,7 +245,9 @@ lisp! { env =>
         with_thread(env, &thread, |thread| thread.first_prompt())?
     }
 
-    /// See `todo-write-plan-patches'.
+    /// Return the recorded changes of THREAD as a list of (FILE . PATCH).
+    ///
+    /// FILE is the absolute name of a file, and PATCH a diff of it alone. ID and PATH are as in `todo-write-patch'.
     fn patches(thread: Key, id: PartId, path: Option<String>) -> Vec<(String, String)> {
         let numbers = with_thread(env, &thread, |thread| match id.turn {
             Some(turn) => thread.turns.numbers(turn, turn),

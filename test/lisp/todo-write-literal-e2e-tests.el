@@ -30,7 +30,7 @@
     ("The mode line of the log"
      (progn (switch-to-buffer (todo-write-log test-key)) (format-mode-line mode-line-format)))
     ("The header line of a diff"
-     (progn (cl-letf (((symbol-function 'todo-write-plan-patches)
+     (progn (cl-letf (((symbol-function 'todo-write-dyn--patches)
                        (lambda (&rest _) '(("/b" . "--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n"))))
                       ((symbol-function 'todo-write-visit-what)
                        (lambda (&rest _) (todo-write-text-line todo-write-literal-text))))

@@ -539,7 +539,7 @@
     (todo-write-test-write "other" "Two")
     (with-temp-buffer
       (setq todo-write-view-thread "chat")
-      (cl-letf (((symbol-function 'todo-write-plan-patches)
+      (cl-letf (((symbol-function 'todo-write-dyn--patches)
                  (lambda (thread &rest _) (user-error "%s" thread))))
         (should (equal '(user-error "chat")
                        (should-error (call-interactively #'todo-write-show-diff))))))))
