@@ -138,6 +138,12 @@ ACTION is passed to `pop-to-buffer'."
   (or todo-write-view-thread
       (and (derived-mode-p 'todo-write-list-mode) (tabulated-list-get-id))))
 
+(defun todo-write-buffer-own-thread ()
+  "Return what `todo-write-buffer-thread-here' does; signal a `user-error' for nil."
+  (or (todo-write-buffer-thread-here)
+      (user-error (if (derived-mode-p 'todo-write-list-mode) "No agent here"
+                    "There is no plan here yet"))))
+
 (defun todo-write-buffer-thread ()
   "Return the key of the thread that a command is about.
 That is the one at point in the overview or of this buffer, by default
@@ -232,6 +238,17 @@ nil; otherwise return non-nil."
      (when position
        (goto-char position)))
     position))
+
+(defun todo-write-buffer-in-region (function)
+  "Call FUNCTION on each line of the region; return what it returns, without nil."
+  (let ((end (region-end)) values)
+    (save-excursion
+      (goto-char (region-beginning))
+      (forward-line 0)
+      (while (and (< (point) end) (not (eobp)))
+        (push (funcall function) values)
+        (forward-line)))
+    (delq nil (nreverse values))))
 
 ;;; Drawing
 
@@ -401,23 +418,39 @@ the line counts.  START is non-nil for the start of a window."
 
 ;;; Completion
 
-(defun todo-write-buffer-completion-table (candidates category cells &rest metadata)
-  "Return a completion table of CANDIDATES, an alist in the best order.
-CATEGORY and METADATA, an alist, describe them.  CELLS takes one and
-returns what stands beside it, strings, which are aligned in columns."
-  (lambda (string predicate action)
-    (if (eq action 'metadata)
-        `(metadata (category . ,category)
-                   (display-sort-function . identity)
-                   (cycle-sort-function . identity)
-                   (affixation-function
-                    . ,(lambda (titles)
-                         (todo-write-buffer--affix
-                          (mapcar (lambda (title)
-                                    (cons title (funcall cells (assoc title candidates))))
-                                  titles))))
-                   . ,metadata)
-      (complete-with-action action candidates string predicate))))
+(defun todo-write-buffer-read (prompt category choices cells &optional group)
+  "Read one of CHOICES with PROMPT and completion of titles; return its key.
+CHOICES are lists (TITLE KEY . DATA) of the kind CATEGORY, the best first;
+where titles are alike, a number follows.  CELLS returns of DATA what stands
+beside the title, strings, which are aligned in columns, and GROUP, if
+non-nil, the title of its group."
+  (let (table)
+    (pcase-dolist (`(,title ,key . ,data) choices)
+      (let ((unique title) (number 1))
+        (while (assoc unique table)
+          (setq unique (format "%s <%d>" title (cl-incf number))))
+        (push `(,(propertize unique 'todo-write-key key) ,key . ,data) table)))
+    (setq table (nreverse table))
+    (cl-flet ((data (title) (cddr (assoc title table))))
+      (let ((metadata
+             `(metadata
+               (category . ,category)
+               (display-sort-function . identity)
+               (cycle-sort-function . identity)
+               (affixation-function
+                . ,(lambda (titles)
+                     (todo-write-buffer--affix
+                      (mapcar (lambda (title) (cons title (funcall cells (data title)))) titles))))
+               ,@(and group
+                      `((group-function
+                         . ,(lambda (title transform)
+                              (if transform title (funcall group (data title))))))))))
+        (nth 1 (assoc (completing-read prompt
+                                       (lambda (string predicate action)
+                                         (if (eq action 'metadata) metadata
+                                           (complete-with-action action table string predicate)))
+                                       nil t nil nil (caar table))
+                      table))))))
 
 (defun todo-write-buffer--affix (rows)
   "Return ROWS, lists of a title and cells, as for `affixation-function'.

@@ -35,41 +35,30 @@ ONE is what to say of one item, MANY a format for the number of several."
       (message "%s; u undoes them one by one" (format many (length items)))
     (message "%s; u undoes" one)))
 
-(defun todo-write-edit--thread ()
-  "Return the thread of this buffer, or signal a `user-error'."
-  (or todo-write-view-thread (user-error "There is no plan here yet")))
-
 (defun todo-write-edit--items ()
   "Return the items to edit: those with rows in the region, else the one at point.
 Signal a `user-error' if there are no rows, or if some are folded."
   (if (not (use-region-p))
       (list (let* ((id (todo-write-view-draw-id-here))
-                   (item (or (todo-write-item (todo-write-edit--thread) id)
+                   (item (or (todo-write-item (todo-write-buffer-own-thread) id)
                              (user-error "This task is gone; g refreshes the list"))))
               (unless (todo-write-view-draw-on-row-p)
                 (user-error "This is part of “%s”; the keys that edit work on its own row"
                             (todo-write-edit--name item)))
               item))
-    (or (delq nil (mapcar (lambda (id) (todo-write-item (todo-write-edit--thread) id))
+    (or (delq nil (mapcar (lambda (id) (todo-write-item (todo-write-buffer-own-thread) id))
                           (todo-write-edit--in-region 'todo-write-id)))
         (user-error "No task in the region"))))
 
 (defun todo-write-edit--in-region (property)
   "Return the ids of tasks that are PROPERTY of their lines in the region.
 It is `todo-write-id' for those of rows, or `todo-write-dropped'."
-  (let ((end (region-end)) ids)
-    (save-excursion
-      (goto-char (region-beginning))
-      (forward-line 0)
-      (while (and (< (point) end) (not (eobp)))
-        (when (todo-write-view-draw-on-fold-p)
-          (user-error "RET unfolds these tasks first"))
-        (when-let* ((id (get-text-property (point) property))
-                    ((or (eq property 'todo-write-dropped)
-                         (todo-write-view-draw-on-row-p))))
-          (push id ids))
-        (forward-line)))
-    (nreverse ids)))
+  (todo-write-buffer-in-region
+   (lambda ()
+     (when (todo-write-view-draw-on-fold-p)
+       (user-error "RET unfolds these tasks first"))
+     (and (or (eq property 'todo-write-dropped) (todo-write-view-draw-on-row-p))
+          (get-text-property (point) property)))))
 
 (defun todo-write-edit--name (item)
   "Return the text of ITEM in a message."
@@ -104,7 +93,7 @@ It is `todo-write-id' for those of rows, or `todo-write-dropped'."
 Above all rows, add it after what is in progress or completed; elsewhere
 outside, at the end."
   (interactive nil todo-write-view-mode)
-  (let* ((thread (todo-write-edit--thread))
+  (let* ((thread (todo-write-buffer-own-thread))
          (id (get-text-property (point) 'todo-write-id))
          (text (todo-write-edit--read "New task: "))
          ;; The agent can write while the text is read.
@@ -184,7 +173,7 @@ that follows that of the first."
 It is yours then: it stays until you delete it, or the agent completes or
 cancels it."
   (interactive nil todo-write-view-mode)
-  (let* ((thread (todo-write-edit--thread))
+  (let* ((thread (todo-write-buffer-own-thread))
          (ids (if (use-region-p) (todo-write-edit--in-region 'todo-write-dropped)
                 (ensure-list (get-text-property (point) 'todo-write-dropped))))
          (items (mapcar (lambda (id) (list :id id)) ids)))
@@ -210,7 +199,7 @@ Before the first write of the agent, ask.  With a prefix argument MINE,
 take back your own last edit, also if the agent has written since; again,
 the one before."
   (interactive "P" todo-write-view-mode)
-  (let* ((thread (todo-write-edit--thread))
+  (let* ((thread (todo-write-buffer-own-thread))
          (revision (if mine
                        (seq-find (lambda (revision)
                                    (and (equal (plist-get revision :author) "user")

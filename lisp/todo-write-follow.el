@@ -162,7 +162,7 @@ if it cannot be reached."
                   (if machine (concat "on " machine)
                     (concat "in " (mapconcat (lambda (agent) (abbreviate-file-name (cdr agent)))
                                              (todo-write-follow-homes) ", ")))))
-    (todo-write-follow--complete "Follow session: " choices)))
+    (todo-write-buffer-read "Follow session: " 'todo-write-session choices #'identity)))
 
 (defvar todo-write-follow--sent nil
   "The homes that the hub knows, in a list, or nil if it was told of none.")
@@ -533,21 +533,6 @@ its machine and its working directory."
              (if folder (todo-write-text-line (todo-write-follow--shown folder)) ""))))
    (seq-sort-by (lambda (one) (if (plist-get one :is-of-project) 0 1)) #'<
                 (seq-take found 300))))
-
-(defun todo-write-follow--complete (prompt choices)
-  "Read one of CHOICES in the minibuffer with PROMPT; return its file.
-CHOICES are as from `todo-write-follow--choices', the best first."
-  (let (table)
-    (pcase-dolist (`(,title ,file . ,cells) choices)
-      (when (assoc title table)
-        (setq title (format "%s <%s>" title (todo-write-text-line (file-name-base file)))))
-      (push `(,title ,file . ,cells) table))
-    (setq table (nreverse table))
-    (nth 1 (assoc (completing-read
-                   prompt
-                   (todo-write-buffer-completion-table table 'todo-write-session #'cddr)
-                   nil t nil nil (caar table))
-                  table))))
 
 (provide 'todo-write-follow)
 ;;; todo-write-follow.el ends here

@@ -279,7 +279,7 @@ If TWIN, another one looks alike, and a short id precedes the title."
                     ("Since" (todo-write-list--age agent))
                     ("Agent" (todo-write-list--program agent))
                     ("Done" (if (memq (plist-get summary :state) '(nil empty)) ""
-                              (todo-write-row-count summary)))
+                              (plist-get summary :count)))
                     ("Now" (todo-write-text-truncate (todo-write-list--now agent) width)))))))
             columns)))))
 
@@ -361,17 +361,10 @@ KEEP non-nil means that those that are there keep their order."
 
 (defun todo-write-list--threads-here ()
   "Return the keys of the agents in the active region, else of that at point."
-  (if (not (use-region-p))
-      (list (plist-get (todo-write-list--agent) :thread))
-    (let ((end (region-end)) threads)
-      (save-excursion
-        (goto-char (region-beginning))
-        (forward-line 0)
-        (while (< (point) end)
-          (when (stringp (tabulated-list-get-id))
-            (push (tabulated-list-get-id) threads))
-          (forward-line)))
-      (or (nreverse threads) (user-error "No agent in the region")))))
+  (if (use-region-p)
+      (or (todo-write-buffer-in-region #'tabulated-list-get-id)
+          (user-error "No agent in the region"))
+    (list (plist-get (todo-write-list--agent) :thread))))
 
 (defun todo-write-list--agents-here ()
   "Return the agents in the active region or at point, and load their threads."
@@ -418,41 +411,24 @@ If the region is active, all agents in it are treated like the first one."
   "Read a thread with PROMPT and completion of titles; return its key.
 They are grouped by state, with progress, agent, age and project beside
 them.  Signal a `user-error' if there is no thread."
-  (let* ((agents (todo-write-list--titled
-                  (or (todo-write-list--known-agents (todo-write-list--earlier))
-                      (todo-write-buffer-signal-no-plan))))
-         (input (completing-read
-                 prompt
-                 (todo-write-buffer-completion-table
-                  agents 'todo-write-plan
-                  (pcase-lambda (`(,_ . ,agent))
-                    (mapcar (lambda (cell) (todo-write-text-truncate cell 30))
-                            (list (todo-write-row-count (plist-get agent :plan))
-                                  (string-join (delq nil (list (todo-write-list--state agent)
-                                                               (todo-write-list--ending agent)))
-                                               " ")
-                                  (todo-write-list--program agent)
-                                  (todo-write-list--age agent)
-                                  (todo-write-text-line (or (todo-write-agent-folder agent) "")))))
-                  `(group-function
-                    . ,(lambda (title transform)
-                         (if transform title
-                           (symbol-name (todo-write-agent-state (cdr (assoc title agents))))))))
-                 nil t nil nil (caar agents))))
-    (plist-get (cdr (assoc input agents)) :thread)))
-
-(defun todo-write-list--titled (agents)
-  "Return AGENTS as an alist of (TITLE . AGENT), with different titles.
-A title is plain text; where two are alike, a number follows."
-  (let (titled)
-    (dolist (agent agents)
-      (let* ((title (todo-write-text-line
-                     (or (plist-get agent :title) (todo-write-agent-label agent)) 60))
-             (unique title) (number 1))
-        (while (assoc unique titled)
-          (setq unique (format "%s <%d>" title (cl-incf number))))
-        (push (cons (propertize unique 'todo-write-key (plist-get agent :thread)) agent) titled)))
-    (nreverse titled)))
+  (todo-write-buffer-read
+   prompt 'todo-write-plan
+   (mapcar (lambda (agent)
+             `(,(todo-write-text-line
+                 (or (plist-get agent :title) (todo-write-agent-label agent)) 60)
+               ,(plist-get agent :thread) . ,agent))
+           (or (todo-write-list--known-agents (todo-write-list--earlier))
+               (todo-write-buffer-signal-no-plan)))
+   (lambda (agent)
+     (mapcar (lambda (cell) (todo-write-text-truncate cell 30))
+             (list (or (plist-get (plist-get agent :plan) :count) "0/0")
+                   (string-join (delq nil (list (todo-write-list--state agent)
+                                                (todo-write-list--ending agent)))
+                                " ")
+                   (todo-write-list--program agent)
+                   (todo-write-list--age agent)
+                   (todo-write-text-line (or (todo-write-agent-folder agent) "")))))
+   (lambda (agent) (symbol-name (todo-write-agent-state agent)))))
 
 (defun todo-write-switch (thread)
   "Show the plan of THREAD, a key that is read with completion.

@@ -352,15 +352,9 @@ A dot stands between the parts of a line."
       (when (> (length items) (length shown))
         (insert (format "   %d more\n" (- (length items) (length shown))))))))
 
-(defun todo-write-row-count (summary)
-  "Return the number of completed and of all tasks of SUMMARY, as in 2/4.
-Tasks of the user that the agent cannot be told of are counted apart:
-5/5 + 1 yours."
-  (or (plist-get summary :count) "0/0"))
-
 (defun todo-write-row-progress (summary)
   "Return the state and the count of SUMMARY as a short string in its face."
-  (pcase-let* ((count (todo-write-row-count summary))
+  (pcase-let* ((count (plist-get summary :count))
                (`(,face ,shape ,word)
                 (pcase (plist-get summary :state)
                   ((or 'nil 'empty) '(todo-write-time))

@@ -71,7 +71,7 @@ line has the property `todo-write-part'; see todo-write-view-draw.el."
              (folds (todo-write-view-rows--folds tasks children windows))
              (rows (todo-write-view-rows--rows tasks (plist-get unseen :items))))
         (setq mode-line-process (and (not (memq (plist-get summary :state) '(nil empty)))
-                                     (list " " (todo-write-row-count summary))))
+                                     (list " " (plist-get summary :count))))
         (todo-write-row-string
           (add 'header #'todo-write-view-rows--insert-header
                thread summary work unseen width beside-efrit)

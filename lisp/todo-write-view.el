@@ -364,21 +364,14 @@ PART is the id of a task, or (turn . N).  Return nil if it is not shown."
   "Go to the buffer in which you talk to the agent of this plan or at point.
 Else show its tmux pane, or say where the agent runs."
   (interactive nil todo-write-view-mode todo-write-list-mode)
-  (todo-write-attention-visit-agent-of (todo-write-view--thread)))
-
-(defun todo-write-view--thread ()
-  "Return the key of this plan, or of the agent at point in the overview.
-Signal a `user-error' if there is none."
-  (or (todo-write-buffer-thread-here)
-      (user-error (if (derived-mode-p 'todo-write-list-mode) "No agent here"
-                    "There is no plan here yet"))))
+  (todo-write-attention-visit-agent-of (todo-write-buffer-own-thread)))
 
 (defun todo-write-view-information ()
   "Say what is known of the session of this plan, or of the agent at point.
 That is its models, tokens, how full its context is, and what its program
 says that it cost."
   (interactive nil todo-write-view-mode todo-write-list-mode)
-  (let* ((thread (todo-write-view--thread))
+  (let* ((thread (todo-write-buffer-own-thread))
          (summary (todo-write-summary thread))
          (work (todo-write-work thread))
          (parts (delq nil (list (and (plist-get work :models)
@@ -482,7 +475,7 @@ See `todo-write-view-fold-completed'."
 (defun todo-write-view--make-bookmark ()
   "Return a bookmark of the plan in this buffer.
 Signal a `user-error' if the buffer shows no plan."
-  (let ((key (or todo-write-view-thread (user-error "There is no plan here yet"))))
+  (let ((key (todo-write-buffer-own-thread)))
     `(,(todo-write-text-plain (or (plist-get (todo-write-summary key) :title) key))
       (thread . ,key)
       (item . ,(get-text-property (point) 'todo-write-id))

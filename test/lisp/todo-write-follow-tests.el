@@ -1056,7 +1056,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
                    (nth 4 arguments))))
         (should (equal (todo-write-follow--read-session)
                        (expand-file-name "b.jsonl" folder))))
-      (should (equal (car shown) '("Twice" "Twice <c>" "Older, here" "Elsewhere")))
+      (should (equal (car shown) '("Twice" "Twice <2>" "Older, here" "Elsewhere")))
       (let ((affixed (funcall (alist-get 'affixation-function (cdr shown))
                               '("Older, here" "Elsewhere"))))
         (should (equal (mapcar #'substring-no-properties (car affixed))
