@@ -301,7 +301,6 @@ There are none while nothing is followed, unless ALL is non-nil."
   "Handle MESSAGE of the hub, and dispatch what it changed of agents."
   (let ((inhibit-quit t))
     (pcase message
-      (`(processes ,live) (todo-write-follow--note-processes live))
       (`(changed ,changes) (mapc #'todo-write-activity-publish changes))
       (`(found . ,(map :home :sessions))
        (todo-write-follow--receive-found home sessions))
@@ -456,10 +455,9 @@ FOUND is a list of transcripts, the newest first."
       (puthash file t live))
     (todo-write-follow--remove-those
      (lambda (session)
-       (pcase-let (((cl-struct todo-write-follow--session file thread asked state) session))
+       (pcase-let (((cl-struct todo-write-follow--session file asked state) session))
          (and (string-prefix-p folder file) (not (gethash file live))
-              (not asked) (eq 'ready state)
-              (not (and thread (todo-write-follow--process-of thread)))))))))
+              (not asked) (eq 'ready state)))))))
 
 (defun todo-write-follow--new-p (file)
   "Return non-nil if FILE, of a live session, is to be followed from now on."
@@ -469,35 +467,6 @@ FOUND is a list of transcripts, the newest first."
            (todo-write-follow--leads-p))
          (not (member file todo-write-follow--stopped))
          (not (todo-write-follow--find file)))))
-
-;;; Processes
-
-;; Claude Code keeps sessions/PID.json while it runs.  The hub reads these files.
-
-(defvar todo-write-follow--processes (make-hash-table :test #'equal)
-  "The live processes, plists, by (MACHINE . SESSION).
-MACHINE is nil for this one.")
-
-(defun todo-write-follow--note-processes (live)
-  "Note that LIVE, a list of plists, are the live processes."
-  (clrhash todo-write-follow--processes)
-  (dolist (process live)
-    (puthash (cons (plist-get process :machine) (plist-get process :session)) process
-             todo-write-follow--processes)))
-
-(defun todo-write-follow--process-of (thread)
-  "Return the plist of the live process of THREAD's session, or nil."
-  (pcase-let (((map :machine :session :subagent)
-               (todo-write-core-call todo-write-dyn--identity thread)))
-    (unless subagent
-      (gethash (cons machine session) todo-write-follow--processes))))
-
-(defun todo-write-follow--process-in (file)
-  "Return the plist of the live process of the session in FILE, or nil."
-  (gethash (cons (todo-write-machines-of file)
-                 ;; TRAMP is not asked, nor loaded.
-                 (let (file-name-handler-alist) (file-name-base file)))
-           todo-write-follow--processes))
 
 ;;; Reading a session in the minibuffer
 
@@ -521,14 +490,19 @@ its machine and its working directory."
   (mapcar
    (lambda (one)
      (pcase-let* (((map :path :modified :description) one)
-                  ((map :title :folder :agent) description))
+                  ((map :title :folder :agent) description)
+                  (machine (todo-write-machines-of path)))
        (list (todo-write-text-line (or title "(nothing asked yet)") 100)
              path
              (todo-write-text-age (/ modified 1000.0))
              (todo-write-agent-program-label agent)
-             (or (todo-write-follow--status (todo-write-follow--process-in path))
+             ;; Claude Code keeps sessions/PID.json while it runs.
+             (or (todo-write-follow--status
+                  (todo-write-core-call todo-write-dyn--process-of machine
+                    ;; TRAMP is not asked, nor loaded.
+                    (let (file-name-handler-alist) (file-name-base path))))
                  "")
-             (or (todo-write-machines-of path) "")
+             (or machine "")
              ;; It may be long, and a narrow frame cuts the last one.
              (if folder (todo-write-text-line (todo-write-follow--shown folder)) ""))))
    (seq-sort-by (lambda (one) (if (plist-get one :is-of-project) 0 1)) #'<

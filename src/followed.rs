@@ -107,10 +107,16 @@ impl Followed {
     }
 
     /// The live process of a session.
-    fn process_of(&self, session: &Session) -> Option<&LiveProcess> {
-        let id = session.claude_id()?;
+    fn process(&self, session: &Session) -> Option<&LiveProcess> {
+        self.process_of(session.machine.as_deref(), session.claude_id()?)
+    }
+
+    /// The live process of the session with an id on a machine.
+    pub(crate) fn process_of(&self, machine: Option<&str>, session: &str) -> Option<&LiveProcess> {
         let mut live = self.live.values().flatten();
-        live.find(|process| process.machine == session.machine && process.session.as_deref() == Some(id))
+        live.find(|process| {
+            process.machine.as_deref() == machine && process.session.as_deref() == Some(session)
+        })
     }
 
     /// How the agent of a session ended, of which no process lives. It was killed if it left its file.
@@ -203,7 +209,7 @@ impl Listener<'_> {
         let is_due = self.followed.sessions.get(&id).is_some_and(|one| one.is_ready && !one.is_looked_for);
         if let Some(session) = is_due.then(|| self.followed.session(id)).flatten()
             && self.store.is_used(&session.key)
-            && self.followed.process_of(&session).is_none()
+            && self.followed.process(&session).is_none()
         {
             self.followed.tell_of(id, Command::Check);
         }
@@ -216,7 +222,7 @@ impl Listener<'_> {
             return None;
         }
         let has_thread = self.store.is_used(&session.key);
-        let live = self.followed.process_of(&session).map(|process| (process.pid, word(process)));
+        let live = self.followed.process(&session).map(|process| (process.pid, word(process)));
         let followed = self.followed.sessions.get_mut(&id)?;
         let last_pid = followed.pid;
         let has_processes = followed.has_processes || last_pid.is_some();

@@ -46,7 +46,6 @@ struct Fed {
     changed: Vec<Changed>,
     /// The sessions of which a part was read.
     partly: BTreeSet<SessionId>,
-    has_processes: bool,
 }
 
 /// Tells the program something, or the machine if there is one. What it does not take at once is flushed by a
@@ -243,10 +242,7 @@ impl Module {
                 break self.followed.channel.as_ref().is_some_and(Channel::has_more);
             }
         };
-        let Fed { mut news, mut changed, partly, has_processes } = fed;
-        if has_processes {
-            news.push(News::Processes(self.followed.live.values().flatten().cloned().collect()));
-        }
+        let Fed { mut news, mut changed, partly } = fed;
         news.extend(partly.into_iter().filter_map(|id| {
             let applied = self.followed.sessions.get(&id)?.recorder.progress();
             Some(News::Progress(id, applied.thread.clone(), applied.percent()))
@@ -277,9 +273,9 @@ impl Module {
             }
             message => {
                 fed.changed.extend(self.listener().hear(&message));
-                match message {
-                    Message::Processes { .. } => fed.has_processes = true,
-                    message => fed.news.push(News::Message(message)),
+                // Lisp asks for processes where it needs them.
+                if !matches!(message, Message::Processes { .. }) {
+                    fed.news.push(News::Message(message));
                 }
             }
         }

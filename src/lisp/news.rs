@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use super::shown::{self, ShownSummary};
 use crate::journal::store::Changed;
 use crate::thread::Outcome;
-use crate::wire::program::{Message, Process, SessionId};
+use crate::wire::program::{Message, SessionId};
 
 /// One of the news: a message of the program, unless the module has made something else of it.
 #[derive(Serialize)]
@@ -19,7 +19,6 @@ pub(super) enum News {
         updates: Vec<Update>,
     },
     Progress(SessionId, Option<String>, Option<u64>),
-    Processes(Vec<Process>),
     Changed(Vec<Changed>),
     Refused(String),
     #[serde(untagged)]

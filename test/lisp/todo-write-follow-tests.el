@@ -773,7 +773,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
       (todo-write-test-wait
        (lambda ()
          (todo-write-follow--offered project nil)
-         (todo-write-follow--process-in (expand-file-name "a.jsonl" folder))))
+         (todo-write-dyn--process-of nil "a")))
       (cl-letf (((symbol-function 'frame-width) (lambda (&rest _) 200))
                 ((symbol-function 'completing-read)
                  (lambda (_prompt table &rest _)
@@ -1265,7 +1265,7 @@ UUID begins the names of the lines."
     (todo-write-test-wait (lambda () (eq 'done (state))))
     (says "waiting" ",\"waitingFor\":\"dialog open\"")
     (todo-write-test-wait
-     (lambda () (equal "waiting" (plist-get (todo-write-follow--process-of "claude:a")
+     (lambda () (equal "waiting" (plist-get (todo-write-dyn--process-of nil "a")
                                             :status))))
     (todo-write-follow file)
     (should (eq 'done (state)))
@@ -1284,14 +1284,14 @@ UUID begins the names of the lines."
          :message (:role "user" :content "<command-name>/clear</command-name>\n<command-args></command-args>")))
       (write-region "{\"sessionId\":\"b\",\"status\":\"idle\"}" nil own nil 'silent)
       (should (equal "claude:b" (todo-write-follow cleared)))
-      (todo-write-test-wait (lambda () (todo-write-follow--process-of "claude:b")))
+      (todo-write-test-wait (lambda () (todo-write-dyn--process-of nil "b")))
       (todo-write-follow cleared)
       (should-not (todo-write-agent "claude:b"))
       ;; By /resume, the process is busy for a moment, and goes back to the first session.
       (write-region "{\"sessionId\":\"b\",\"status\":\"busy\"}" nil own nil 'silent)
       (todo-write-test-wait (lambda () (todo-write-agent "claude:b")))
       (says "idle")
-      (todo-write-test-wait (lambda () (not (todo-write-follow--process-of "claude:b"))))
+      (todo-write-test-wait (lambda () (not (todo-write-dyn--process-of nil "b"))))
       (todo-write-follow cleared)
       (should-not (todo-write-agent "claude:b")))))
 
@@ -1369,7 +1369,7 @@ UUID begins the names of the lines."
                         :options '((:label "Yes" :kind allow :value t)) :answer #'ignore)
     (signal-process child 'stop)
     (todo-write-test-wait
-     (lambda () (plist-get (todo-write-follow--process-of "claude:a") :is-suspended)))
+     (lambda () (plist-get (todo-write-dyn--process-of nil "a") :is-suspended)))
     (todo-write-follow file)
     (should (eq 'waiting (state)))
     (should (todo-write-requests "claude:a"))
