@@ -128,7 +128,7 @@ cancels the session.  Signal `todo-write-error' if it cannot start."
 
 (defun efrit-do-run--on-shown ()
   "Switch `efrit-do-plan-mode' on in the plan of a session, else off."
-  (efrit-do-plan-mode (if (efrit-do-run--session-here #'identity) 1 -1)))
+  (efrit-do-plan-mode (if (efrit-do-run--session-with #'identity t) 1 -1)))
 
 (defun efrit-do-run-show (session)
   "Show the plan of SESSION, also in mode lines."
@@ -160,17 +160,15 @@ C-u \\[efrit-do-cancel] in the plan continues")
 
 ;;; Interrupting
 
-(defun efrit-do-run--session-here (predicate)
-  "Return the session of this buffer's plan that satisfies PREDICATE, or nil."
-  (seq-find (lambda (session)
-              (and (equal todo-write-view-thread (efrit-do-session-thread session))
-                   (funcall predicate session)))
-            efrit-do-sessions))
-
-(defun efrit-do-run--session-with (predicate)
-  "Return the session of this buffer's plan or the newest one with PREDICATE."
-  (or (efrit-do-run--session-here predicate)
-      (seq-find predicate efrit-do-sessions)))
+(defun efrit-do-run--session-with (predicate &optional here)
+  "Return the session of this buffer's plan that satisfies PREDICATE, or nil.
+Unless HERE is non-nil, the newest one that does is the second choice."
+  (or (seq-find (lambda (session)
+                  (and (equal todo-write-view-thread (efrit-do-session-thread session))
+                       (funcall predicate session)))
+                efrit-do-sessions)
+      (unless here
+        (seq-find predicate efrit-do-sessions))))
 
 (defun efrit-do-cancel (&optional session continue)
   "Stop SESSION, by default that of this buffer or the newest running one.

@@ -324,33 +324,30 @@ It counts like a call that ran in SESSION."
           (efrit-do-session-end session 'stopped trip)
         (setf (efrit-do-session-busy session) t)
         (condition-case problem
-            (let ((inhibit-quit nil))
-              (efrit-do-session--run session name input))
+            (let* ((inhibit-quit nil)
+                   (id (format "c%d" (1+ (length (efrit-do-session-results session)))))
+                   (efrit-do-context session)
+                   (default-directory (efrit-do-session-directory session))
+                   (start (float-time)))
+              (efrit-do-session-record
+               session "TOOL_CALL"
+               (list :id id :name name
+                     ;; The changes of a long list are in the journal already.
+                     :input (let ((efrit-do-output-limit 2000))
+                              (efrit-do-clip (efrit-do-input-text input))))
+               :call-id (concat (efrit-do-session--trace-id session) id))
+              (todo-write-calls-watch (efrit-do-session-thread session) id input)
+              (efrit-do-call-tool
+               name input
+               (lambda (outcome)
+                 (efrit-do-session--ran session id name input outcome
+                                        (- (float-time) start)))))
           (quit
            (setf (efrit-do-session-busy session) nil)
            (efrit-do-session-end session 'cancelled "cancelled by the user"))
           (error
            (setf (efrit-do-session-busy session) nil)
            (efrit-do-session-end session 'failed (todo-write-core-error-text problem))))))))
-
-(defun efrit-do-session--run (session name input)
-  "Run the tool NAME with INPUT for SESSION, and record call and result."
-  (let* ((id (format "c%d" (1+ (length (efrit-do-session-results session)))))
-         (efrit-do-context session)
-         (default-directory (efrit-do-session-directory session))
-         (start (float-time)))
-    (efrit-do-session-record
-     session "TOOL_CALL"
-     (list :id id :name name
-           ;; The changes of a long list are in the journal already.
-           :input (let ((efrit-do-output-limit 2000))
-                    (efrit-do-clip (efrit-do-input-text input))))
-     :call-id (concat (efrit-do-session--trace-id session) id))
-    (todo-write-calls-watch (efrit-do-session-thread session) id input)
-    (efrit-do-call-tool
-     name input
-     (lambda (outcome)
-       (efrit-do-session--ran session id name input outcome (- (float-time) start))))))
 
 (defun efrit-do-session--ran (session id name input outcome seconds)
   "Record OUTCOME of the call ID of SESSION, and answer the call.

@@ -162,13 +162,6 @@ the wrong type."
   "Return VALUE printed; it may be circular."
   (let ((print-circle t)) (prin1-to-string value)))
 
-(defmacro efrit-do-tools--failing (&rest body)
-  "Return the value of BODY, or the outcome of its failure if it signals."
-  (declare (indent 0) (debug t))
-  `(condition-case problem
-       (progn ,@body)
-     (error (efrit-do-tools--failure (todo-write-core-error-text problem)))))
-
 ;;; Consent
 
 (defcustom efrit-do-confirm 'tool
@@ -209,10 +202,11 @@ batch Emacs and while Lisp waits for the call, the tool does not run."
          (context efrit-do-context)
          (directory default-directory))
     (if (or noninteractive (efrit-do-context-unattended context))
-        (funcall then (efrit-do-tools--refusal
+        (funcall then (efrit-do-tools--failure
                        (format "%s needs the user's consent, and %s (see `efrit-do-confirm')" name
                                (if noninteractive "Emacs runs in batch mode"
-                                 "Emacs waits for this call"))))
+                                 "Emacs waits for this call"))
+                       :refused t))
       (let ((answered
              ;; ANSWER is nil if the question was withdrawn.
              (lambda (&optional answer message)
@@ -226,13 +220,12 @@ batch Emacs and while Lisp waits for the call, the tool does not run."
                      (let ((inhibit-quit nil))
                        (if (memq answer '(yes always))
                            (efrit-do-tools--run tool values then)
-                         (funcall then
-                                  `(,@(efrit-do-tools--refusal
-                                       (format "the user did not allow this call of %s%s" name
-                                               (if message (concat ": " message) "")))
-                                    :quit ,(eq answer 'quit)))))
-                   (quit (funcall then (append (efrit-do-tools--failure "interrupted by the user")
-                                               '(:quit t)))))))))
+                         (funcall then (efrit-do-tools--failure
+                                        (format "the user did not allow this call of %s%s" name
+                                                (if message (concat ": " message) ""))
+                                        :refused t :quit (eq answer 'quit)))))
+                   (quit (funcall then (efrit-do-tools--failure "interrupted by the user"
+                                                                :quit t))))))))
         (todo-write-request
          thread
          :id (symbol-name (gensym "efrit-do-"))
@@ -270,13 +263,9 @@ An outcome is returned unchanged."
                       (efrit-do-tools--print value)))
           :is-error nil)))
 
-(defun efrit-do-tools--failure (text)
-  "Return the outcome of a call that failed for the reason TEXT."
-  (list :content (efrit-do-clip (concat "Error: " text)) :is-error t))
-
-(defun efrit-do-tools--refusal (text)
-  "Return the outcome of a call that did not run for the reason TEXT."
-  (append (efrit-do-tools--failure text) '(:refused t)))
+(defun efrit-do-tools--failure (text &rest more)
+  "Return the outcome of a call that failed for the reason TEXT, with MORE."
+  `(:content ,(efrit-do-clip (concat "Error: " text)) :is-error t . ,more))
 
 (defun efrit-do-tools--run (tool values then)
   "Call TOOL with VALUES, and THEN once with the outcome.
@@ -287,20 +276,20 @@ An asynchronous tool has until its time limit to answer."
                      (when timer (cancel-timer timer))
                      (funcall (cl-shiftf then nil) outcome))))
          (outcome
-          (efrit-do-tools--failing
-            (if (not (efrit-do-tool-async tool))
-                (efrit-do-tools--outcome (apply (efrit-do-tool-function tool) values))
-              (setq timer (run-at-time
-                           efrit-do-time-limit nil
-                           (lambda ()
-                             (funcall answer
-                                      (efrit-do-tools--failure
-                                       (format "no answer within %s seconds"
-                                               efrit-do-time-limit))))))
-              (apply (efrit-do-tool-function tool)
-                     (lambda (value) (funcall answer (efrit-do-tools--outcome value)))
-                     values)
-              nil))))
+          (condition-case problem
+              (if (not (efrit-do-tool-async tool))
+                  (efrit-do-tools--outcome (apply (efrit-do-tool-function tool) values))
+                (setq timer (run-at-time
+                             efrit-do-time-limit nil
+                             (lambda ()
+                               (funcall answer
+                                        (efrit-do-tools--failure
+                                         (format "no answer within %s seconds"
+                                                 efrit-do-time-limit))))))
+                (ignore (apply (efrit-do-tool-function tool)
+                               (lambda (value) (funcall answer (efrit-do-tools--outcome value)))
+                               values)))
+            (error (efrit-do-tools--failure (todo-write-core-error-text problem))))))
     (when outcome (funcall answer outcome))))
 
 (defun efrit-do-call-tool (name input then)
@@ -311,14 +300,15 @@ returns.  A quit is not caught."
   (let* ((efrit-do-context (or efrit-do-context (efrit-do-make-context)))
          tool values ask
          (problem
-          (efrit-do-tools--failing
-            (setq tool (or (efrit-do-get-tool name)
-                           (signal 'todo-write-error
-                                   (list (format "There is no tool `%s'; there is: %s" name
-                                                 (string-join (efrit-do-tool-names) ", ")))))
-                  values (efrit-do-tools--read-arguments tool input)
-                  ask (efrit-do-tools--confirm-p tool input values))
-            nil)))
+          (condition-case problem
+              (ignore
+               (setq tool (or (efrit-do-get-tool name)
+                              (signal 'todo-write-error
+                                      (list (format "There is no tool `%s'; there is: %s" name
+                                                    (string-join (efrit-do-tool-names) ", ")))))
+                     values (efrit-do-tools--read-arguments tool input)
+                     ask (efrit-do-tools--confirm-p tool input values)))
+            (error (efrit-do-tools--failure (todo-write-core-error-text problem))))))
     (cond (problem (funcall then problem))
           (ask (efrit-do-tools--ask tool values then))
           (t (efrit-do-tools--run tool values then)))))

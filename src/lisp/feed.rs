@@ -175,7 +175,6 @@ lisp! { env =>
     ///   file was too long; `:updates' a list of plists `:thread :outcome', one for each thread with new events,
     ///   whose `:outcome' is nil if its list did not change; `:warnings' strings for the user.
     /// - (progress SESSION THREAD PERCENT): a part of it was read, or nil if it is unknown how much.
-    /// - (processes LIVE): all live processes, plists, are these now.
     /// - (changed CHANGES): what became of agents, a list of plists as from `todo-write-dyn--set-activity'.
     /// - (refused REASON): the program cannot be used, for that reason, a sentence; nothing more is read of it.
     /// A root "" is broken if a message was lost.
