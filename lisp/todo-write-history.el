@@ -456,7 +456,7 @@ such.  Signal a `user-error' if there is no thread."
                        (and refusal (concat (todo-write-text-shape 'refused) " " refusal ": "))
                        (todo-write-story-text content project)
                        (todo-write-story-excluded observation " (" ")"))))
-    (if (todo-write-story-runs-commands-p name)
+    (if (and name (todo-write-core-call todo-write-dyn--runs-commands-p name))
         (todo-write-text-command text 300)
       (todo-write-text-line text 300))))
 

@@ -180,13 +180,10 @@ RIGHT ends at the last column, unless it is empty."
   "Column at which the figures of a row end if that leaves room for its text.
 Further to the right, the eye does not find the text that they belong to.")
 
-(defun todo-write-row-near-width (width)
-  "Return at which of WIDTH columns rows end of which all have figures."
-  (min width todo-write-row--most))
-
-(defun todo-write-row--near (width used)
-  "Return at which of WIDTH columns a row ends whose text ends at column USED."
-  (if (<= used (- todo-write-row--most 30)) (min width todo-write-row--most) width))
+(defun todo-write-row-near-width (width &optional used)
+  "Return at which of WIDTH columns a row ends whose text ends at column USED.
+Without USED, return it for rows of which all have figures."
+  (if (<= (or used 0) (- todo-write-row--most 30)) (min width todo-write-row--most) width))
 
 (defun todo-write-row-note (item items &optional summary)
   "Return the note at the end of the row of ITEM, a string, or nil.
@@ -231,7 +228,7 @@ first, before the text is cut."
                  (string-join (delq nil (list note (format "shared with %d" sharers))) "  ")))
          (time (and spent (or (>= spent 1000) (memq kind '(in_progress paused)))
                     (todo-write-text-time spent)))
-         (width (todo-write-row--near width used)))
+         (width (todo-write-row-near-width width used)))
     (insert (todo-write-row-line
              head text (todo-write-row-dim (todo-write-row--tail note work time (- width used 2)))
              width)
@@ -389,7 +386,7 @@ numbers and the bar are left out before the title is cut."
                             "; "))
          (note (if (string-empty-p note) "" (format "  (%s)" (todo-write-text-line note 60))))
          (title (todo-write-text-plain (or (plist-get summary :title) title "Plan")))
-         (width (todo-write-row--near width (todo-write-text-width title)))
+         (width (todo-write-row-near-width width (todo-write-text-width title)))
          (free (apply #'- width 3 (mapcar #'todo-write-text-width (list progress title note))))
          (size (min 20 (/ width 4)))
          (bar (if (and (> total 0) (>= size 8) (>= free (+ 2 size)))

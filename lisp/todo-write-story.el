@@ -171,7 +171,7 @@ File names are relative to PROJECT."
                  ("THOUGHTS" 'thought)
                  ("ERROR" 'error)
                  ((guard (or files (member name todo-write-story--edit-tools))) 'edit)
-                 ((guard (todo-write-story-runs-commands-p name)) 'command)
+                 ((guard (todo-write-core-call todo-write-dyn--runs-commands-p name)) 'command)
                  (_ 'call))))
     (todo-write-story--make-entry
      :key (plist-get observation :id)
@@ -190,10 +190,6 @@ File names are relative to PROJECT."
                  (_ (todo-write-text-line (concat text excluded) 400)))))
      :call (unless (equal type "TOOL_EXECUTION") observation)
      :result (when (equal type "TOOL_EXECUTION") observation))))
-
-(defun todo-write-story-runs-commands-p (tool)
-  "Return non-nil if TOOL, the name of a tool or nil, runs commands."
-  (and tool (todo-write-core-call todo-write-dyn--runs-commands-p tool)))
 
 (defun todo-write-story-excluded (observation &optional before after)
   "Return that not all of OBSERVATION is recorded, between BEFORE and AFTER.

@@ -81,7 +81,13 @@ line has the property `todo-write-part'; see todo-write-view-draw.el."
                 ('nil (todo-write-view-rows--insert-task
                        thread item row width (cdr (assoc id children))))
                 ('folded)
-                (count (add (list 'fold id) #'todo-write-view-rows--insert-fold count)))))
+                (count (insert (todo-write-row-button
+                                (concat (propertize (concat " " (todo-write-text-shape 'completed))
+                                                    'face 'todo-write-completed-shape)
+                                        (propertize (format " +%d done\n" count)
+                                                    'face 'todo-write-fold))
+                                'todo-write-fold "RET, mouse-1: show the completed tasks"
+                                'todo-write-part (list 'fold id)))))))
           (pcase state
             ('nil (add 'welcome (lambda ()
                                   (if headings
@@ -262,15 +268,6 @@ so do those that are open or in CHILDREN, see `todo-write-view-rows--children'."
                   (push (cons id 'folded) folds))))
             (setq run nil)))))))
 
-(defun todo-write-view-rows--insert-fold (count)
-  "Insert the line in the place of COUNT completed tasks."
-  (let ((start (point)))
-    (insert (propertize (concat " " (todo-write-text-shape 'completed))
-                        'face 'todo-write-completed-shape)
-            (propertize (format " +%d done\n" count) 'face 'todo-write-fold))
-    (todo-write-row-make-button start (point) 'todo-write-fold
-                                "RET, mouse-1: show the completed tasks")))
-
 ;;; Header
 
 (defun todo-write-view-rows--insert-header (thread summary work unseen width beside-efrit)
@@ -393,15 +390,17 @@ changes that were not reviewed.  Lines have WIDTH columns."
          (dropped (seq-remove (lambda (item) (member (plist-get item :id) ids))
                               (todo-write-items-dropped thread)))
          (cleared (todo-write-core-call todo-write-dyn--items-cleared thread)))
-    (todo-write-row-insert-flow
-     (delq nil (list (when dropped
-                       (todo-write-view-rows--count dropped 'dropped
-                                                 "show the tasks that the agent dropped"))
-                     (when cleared
-                       (todo-write-view-rows--count
-                        cleared 'cleared
-                        "show the completed tasks that the agent took off the list"))))
-     1 width)
+    (cl-flet ((count (items key help)
+                (when items
+                  (todo-write-row-button
+                   (propertize (format "%d %s" (length items) key) 'face 'todo-write-detail)
+                   'todo-write-part (concat "RET, mouse-1: show the " help)
+                   'todo-write-toggle key))))
+      (todo-write-row-insert-flow
+       (delq nil (list (count dropped 'dropped "tasks that the agent dropped")
+                       (count cleared 'cleared
+                              "completed tasks that the agent took off the list")))
+       1 width))
     (when (memq 'dropped todo-write-row-open)
       (dolist (item dropped)
         (let ((start (point)))
@@ -412,13 +411,6 @@ changes that were not reviewed.  Lines have WIDTH columns."
       (dolist (item cleared)
         (todo-write-view-rows--insert-cleared thread item width)))
     (todo-write-view-rows--insert-turns thread headings running new width)))
-
-(defun todo-write-view-rows--count (items key help)
-  "Return the number of ITEMS, which are KEY, as a part that opens KEY.
-HELP says what RET does."
-  (todo-write-row-button (propertize (format "%d %s" (length items) key) 'face 'todo-write-detail)
-                         'todo-write-part (concat "RET, mouse-1: " help)
-                         'todo-write-toggle key))
 
 (defun todo-write-view-rows--insert-cleared (thread item width)
   "Insert ITEM, which left the list of THREAD, in lines of WIDTH columns."
