@@ -145,8 +145,11 @@ See `todo-write-answer--choices', also for FUNCTION and NOTE."
   (let ((deny (todo-write-answer--option 'deny)))
     (append (todo-write-answer--choice "n" #'todo-write-answer--refuse deny)
             (and (plist-get deny :text)
-                 (todo-write-answer--choice "N" #'todo-write-answer--refuse-because deny
-                                            "(with a message)")))))
+                 (todo-write-answer--choice
+                  "N" (lambda (option)
+                        (todo-write-answer--refuse option
+                                                   (todo-write-answer--read "No, because: ")))
+                  deny "(with a message)")))))
 
 (defun todo-write-answer--take (key)
   "Return the choice of KEY in this step.
@@ -325,17 +328,13 @@ SEEN is non-nil if its end was on the screen before."
          (task (plist-get (todo-write-summary thread) :current)))
     (insert " "
             (propertize
-             (string-join
-              (delq nil
-                    (list (todo-write-text-line
-                           (or (plist-get about :agent) "an agent") 30)
-                          (and (plist-get about :project) (todo-write-agent-folder agent))
-                          (let ((age (todo-write-text-age
-                                      (/ (plist-get request :since) 1000.0))))
-                            (if (equal age "now") "asks now" (concat "asked " age " ago")))
-                          (and task (todo-write-text-truncate
-                                     (todo-write-text-of-item task 'in_progress) 60))))
-              (concat " " (todo-write-text-shape 'dot) " "))
+             (todo-write-text-dotted
+              (todo-write-text-line (or (plist-get about :agent) "an agent") 30)
+              (and (plist-get about :project) (todo-write-agent-folder agent))
+              (let ((age (todo-write-text-age (/ (plist-get request :since) 1000.0))))
+                (if (equal age "now") "asks now" (concat "asked " age " ago")))
+              (and task (todo-write-text-truncate
+                         (todo-write-text-of-item task 'in_progress) 60)))
              'face 'todo-write-time)
             "\n")))
 
@@ -404,10 +403,6 @@ CHOICE is one of `todo-write-answer--choices'."
   (todo-write-answer--draw)
   (goto-char (point-max))
   (todo-write-answer-keys-begin #'todo-write-answer--note-end))
-
-(defun todo-write-answer--refuse-because (option)
-  "Give OPTION, a no, with a message that is read."
-  (todo-write-answer--refuse option (todo-write-answer--read "No, because: ")))
 
 (defun todo-write-answer--refuse (option &optional text)
   "Give OPTION, a no, with TEXT and what the user wrote, if that may go along."

@@ -437,8 +437,13 @@ ASKED non-nil means that the user asked for it.  It is read later."
   "Follow those of FILES, of live sessions, that are to be; a part at a time."
   (let ((left todo-write-follow-most-new))
     (while (and files (> left 0))
-      (let ((file (pop files)))
-        (when (todo-write-follow--new-p file)
+      (let* ((file (pop files))
+             (machine (todo-write-machines-of file))
+             (link (todo-write-machines-link-to machine)))
+        (when (and (if machine (and link (todo-write-machines-link-follows link))
+                     (todo-write-follow--leads-p))
+                   (not (member file todo-write-follow--stopped))
+                   (not (todo-write-follow--find file)))
           (todo-write-follow--begin file)
           (cl-decf left))))
     (when files
@@ -458,15 +463,6 @@ FOUND is a list of transcripts, the newest first."
        (pcase-let (((cl-struct todo-write-follow--session file asked state) session))
          (and (string-prefix-p folder file) (not (gethash file live))
               (not asked) (eq 'ready state)))))))
-
-(defun todo-write-follow--new-p (file)
-  "Return non-nil if FILE, of a live session, is to be followed from now on."
-  (let* ((machine (todo-write-machines-of file))
-         (link (todo-write-machines-link-to machine)))
-    (and (if machine (and link (todo-write-machines-link-follows link))
-           (todo-write-follow--leads-p))
-         (not (member file todo-write-follow--stopped))
-         (not (todo-write-follow--find file)))))
 
 ;;; Reading a session in the minibuffer
 

@@ -105,12 +105,11 @@
             ,(propertize (format "revision %d of %d" (plist-get revision :revision) count)
                          'face 'todo-write-title))
            (,(propertize
-              (string-join
-               (delq nil (list (if (equal (plist-get revision :author) "user") "you" "agent")
-                               (plist-get revision :operation)
-                               (and source (todo-write-text-plain source))
-                               (todo-write-text-clock (plist-get revision :timestamp))))
-               (format " %s " (todo-write-text-shape 'dot)))
+              (todo-write-text-dotted
+               (if (equal (plist-get revision :author) "user") "you" "agent")
+               (plist-get revision :operation)
+               (and source (todo-write-text-plain source))
+               (todo-write-text-clock (plist-get revision :timestamp)))
               'face 'todo-write-time)
             ,(format "%d/%d" completed (length items)))))
       (insert (todo-write-row-line " " left right todo-write-buffer-width) "\n"))

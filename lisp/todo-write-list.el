@@ -120,23 +120,24 @@ that of its refused calls that are new, and how full its context is from
          (refused (or (plist-get agent :refused) 0))
          ;; A narrow column has room for the first only.
          (urgent (and (memq (plist-get agent :activity) '(waiting failed)) reason)))
-    (cl-flet ((join (separator &rest parts)
-                (string-join (seq-remove #'string-empty-p (delq nil parts)) separator)))
-      (join (format " %s " (todo-write-text-shape 'dot))
-            urgent
-            (todo-write-unsaved-note thread)
-            (and files
-                 (propertize (concat (todo-write-text-count files "file") " to review")
-                             'face 'todo-write-lines-new))
-            (join " "
-                  (and (> refused 0)
-                       (format "%s%d refused" (todo-write-text-shape 'refused) refused))
-                  (and (<= 70 (or (plist-get agent :context) 0))
-                       (todo-write-row-context agent))
-                  (or (and (not urgent) reason)
-                      (todo-write-list--ending agent)
-                      (and current (not urgent) (todo-write-text-of-item current 'in_progress))
-                      (todo-write-list--prompt agent)))))))
+    (todo-write-text-dotted
+     urgent
+     (todo-write-unsaved-note thread)
+     (and files
+          (propertize (concat (todo-write-text-count files "file") " to review")
+                      'face 'todo-write-lines-new))
+     (todo-write-json-filled
+      (string-join
+       (delq nil (list (and (> refused 0)
+                            (format "%s%d refused" (todo-write-text-shape 'refused) refused))
+                       (and (<= 70 (or (plist-get agent :context) 0))
+                            (todo-write-row-context agent))
+                       (or (and (not urgent) reason)
+                           (todo-write-list--ending agent)
+                           (and current (not urgent)
+                                (todo-write-text-of-item current 'in_progress))
+                           (todo-write-list--prompt agent))))
+       " ")))))
 
 (defun todo-write-list--prompt (agent)
   "Return the newest prompt of AGENT if it has no plan and does something, or nil."

@@ -118,24 +118,24 @@ For `todo-write-events-functions'."
                                          todo-write-review--files))))
                (newer (if entry 0
                         (todo-write-core-call todo-write-dyn--review-newer
-                          todo-write-view-thread id path todo-write-review--newest)))
-               (parts
-                (list (concat (if all "Changes of " "New changes of ") what ": "
-                              (and (> todo-write-review--more 0) (format "%d of " files))
-                              (todo-write-text-count (+ files todo-write-review--more) "file"))
-                      (and (> marked 0) (format "%d reviewed" marked))
-                      ;; The changes are those of the files on disk.
-                      (and (> unsaved 0)
-                           (format "%s not saved; C-x s saves"
-                                   (todo-write-text-count unsaved "file")))
-                      (and (> newer 0)
-                           (propertize (concat (todo-write-text-count newer "more file")
-                                               " to review; g shows all")
-                                       'face 'todo-write-attention)))))
+                          todo-write-view-thread id path todo-write-review--newest))))
     (setq header-line-format
-          (string-replace "%" "%%"
-                          (concat " " (string-join (delq nil parts)
-                                                   (format " %s " (todo-write-text-shape 'dot))))))
+          (string-replace
+           "%" "%%"
+           (concat
+            " "
+            (todo-write-text-dotted
+             (concat (if all "Changes of " "New changes of ") what ": "
+                     (and (> todo-write-review--more 0) (format "%d of " files))
+                     (todo-write-text-count (+ files todo-write-review--more) "file"))
+             (and (> marked 0) (format "%d reviewed" marked))
+             ;; The changes are those of the files on disk.
+             (and (> unsaved 0)
+                  (format "%s not saved; C-x s saves" (todo-write-text-count unsaved "file")))
+             (and (> newer 0)
+                  (propertize (concat (todo-write-text-count newer "more file")
+                                      " to review; g shows all")
+                              'face 'todo-write-attention))))))
     (force-mode-line-update)))
 
 (defun todo-write-review--find (thread scope)

@@ -414,16 +414,15 @@ numbers and the bar are left out before the title is cut."
         (reason (plist-get goal :reason))
         (state (plist-get goal :state)))
     (todo-write-text-line
-     (string-join
-      (delq nil (list (concat "Goal: " (plist-get goal :text))
-                      (and (> tries 0) (todo-write-text-count tries "try" "tries"))
-                      (unless (and (eq state 'active) (null reason))
-                        (concat (pcase state
-                                  ('active "not met")
-                                  ('failed "given up")
-                                  (_ (symbol-name state)))
-                                (and reason (concat ": " reason))))))
-      (format " %s " (todo-write-text-shape 'dot))))))
+     (todo-write-text-dotted
+      (concat "Goal: " (plist-get goal :text))
+      (and (> tries 0) (todo-write-text-count tries "try" "tries"))
+      (unless (and (eq state 'active) (null reason))
+        (concat (pcase state
+                  ('active "not met")
+                  ('failed "given up")
+                  (_ (symbol-name state)))
+                (and reason (concat ": " reason))))))))
 
 (defun todo-write-row-context (plist)
   "Return how full the context of an agent is, or nil if that is unknown.

@@ -307,6 +307,12 @@ A text with letters from right to left would take in the numbers."
       (concat "\u2068" text "\u2069")
     text))
 
+;;; Lines
+
+(defun todo-write-text-dotted (&rest parts)
+  "Return PARTS, strings or nil, as one text with dots between them."
+  (string-join (delq nil parts) (format " %s " (todo-write-text-shape 'dot))))
+
 ;;; Numbers
 
 (defun todo-write-text-count (number noun &optional plural)

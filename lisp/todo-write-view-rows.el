@@ -487,10 +487,9 @@ Return non-nil if the line of the prompt was cut."
          (prompt (todo-write-story-heading-name heading 1000))
          (said (plist-get heading :said))
          ;; After a short prompt, there is room for what followed.
-         (text (cond ((null prompt) "Before the first prompt")
-                     (said (format "%s %s %s" prompt (todo-write-text-shape 'dot)
-                                   (todo-write-text-unmark (todo-write-text-line said))))
-                     (t prompt)))
+         (text (if (null prompt) "Before the first prompt"
+                 (todo-write-text-dotted
+                  prompt (and said (todo-write-text-unmark (todo-write-text-line said))))))
          (tail (apply #'concat (cl-mapcar (lambda (part column)
                                             (if (= column 0) ""
                                               (concat (make-string

@@ -374,17 +374,15 @@ says that it cost."
   (let* ((thread (todo-write-buffer-own-thread))
          (summary (todo-write-summary thread))
          (work (todo-write-work thread))
-         (parts (delq nil (list (and (plist-get work :models)
-                                     (mapconcat #'todo-write-text-line
-                                                (plist-get work :models) ", "))
-                                (todo-write-detail-tokens (plist-get work :tokens))
-                                (todo-write-row-context summary)
-                                (and (plist-get summary :cost)
-                                     (concat "cost " (plist-get summary :cost)
-                                             ", as the agent says"))))))
-    (if parts
-        (message "%s" (string-join parts (format " %s " (todo-write-text-shape 'dot))))
-      (message "Nothing is known of the tokens of this session"))))
+         (text (todo-write-text-dotted
+                (and (plist-get work :models)
+                     (mapconcat #'todo-write-text-line (plist-get work :models) ", "))
+                (todo-write-detail-tokens (plist-get work :tokens))
+                (todo-write-row-context summary)
+                (and (plist-get summary :cost)
+                     (concat "cost " (plist-get summary :cost) ", as the agent says")))))
+    (message "%s" (if (string-empty-p text) "Nothing is known of the tokens of this session"
+                    text))))
 
 ;; What is at point is a button.  Its `action' is for RET and clicks.  TAB opens or closes
 ;; what it has as `todo-write-toggle', an element of `todo-write-view-rows-open'.
