@@ -1,4 +1,4 @@
-;;; todo-write-events.el --- Observations and streams of agents  -*- lexical-binding: t; -*-
+;;; todo-write-events.el --- What agents say and do  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
@@ -394,6 +394,98 @@ a token that is not a string."
                 (todo-write-events-dispatch thread 'change)))
           (todo-write-events--emit emitted))
         emitted))))
+
+;;; Activity
+
+;; A host says with `todo-write-set-activity' whether its agent works, waits for
+;; the user or failed, and ends a turn with `todo-write-end-turn'.  The module
+;; decides what an agent does from this, its open requests, its process and its
+;; transcript; it keeps that also of agents without a plan, and stops the time of
+;; the item in progress accordingly.  It is asked here.
+
+(defun todo-write-activity-get (thread)
+  "Return what the agent of THREAD does as a plist, or nil if nothing was reported.
+Its keys are :activity, which is `suspended', too, :reason, :inferred,
+:since, :background (the number of commands and subagents there), :left and
+:process; see `todo-write-dyn--activity'."
+  (and (featurep 'todo-write-dyn)
+       (todo-write-core-call todo-write-dyn--activity thread)))
+
+(defun todo-write-activity (thread)
+  "Return what the agent of THREAD does as (ACTIVITY . REASON), or nil.
+ACTIVITY is `working', `waiting' or `failed'.  nil means that it is idle or
+suspended, or that its host reported nothing; see `todo-write-set-activity'
+and `todo-write-activity-get'."
+  (let ((known (todo-write-activity-get thread)))
+    (pcase (plist-get known :activity)
+      ((and activity (or 'working 'waiting 'failed))
+       (cons activity (plist-get known :reason))))))
+
+(defun todo-write-activity-since (thread)
+  "Return the time of THREAD's last transition of activity, or nil.
+It is in milliseconds since the epoch."
+  (plist-get (todo-write-activity-get thread) :since))
+
+(defvar todo-write-events--reading (make-hash-table :test #'equal)
+  "How much of a session is read, in percent, by the threads of those being read.")
+
+(defun todo-write-activity-reading (thread)
+  "Return how much of the session of THREAD is read, in percent.
+Return nil unless it is being read for the first time."
+  (gethash thread todo-write-events--reading))
+
+(defun todo-write-activity-note-reading (thread percent)
+  "Note that PERCENT of the session of THREAD is read, and dispatch that.
+PERCENT nil means that none is being read."
+  (unless (eql percent (todo-write-activity-reading thread))
+    (if percent (puthash thread percent todo-write-events--reading)
+      (remhash thread todo-write-events--reading))
+    (todo-write-events-dispatch thread 'change)))
+
+;; While an agent works, a spinner turns in the mode line and the tab bar if they show its plan.
+;; There is no timer at other times.
+
+(defvar todo-write-events--spinner-frame 0
+  "Which frame of the spinner is shown.")
+
+(defvar todo-write-events--spinner-shown nil
+  "Non-nil if the spinner was shown since it turned.")
+
+(defvar todo-write-events--spinner-timer nil
+  "Timer that turns the spinner, or nil.")
+
+(defun todo-write-activity-spinner (thread)
+  "Return the spinner's frame if the agent of THREAD works, else nil.
+It turns as long as each frame is asked for; the event `spinner' of
+`todo-write-events-functions' says when."
+  (when (and thread (eq (car (todo-write-activity thread)) 'working))
+    (setq todo-write-events--spinner-shown t)
+    (unless todo-write-events--spinner-timer
+      (setq todo-write-events--spinner-timer
+            (run-at-time 0.25 0.25 #'todo-write-events--turn-spinner)))
+    (let ((frames (if (char-displayable-p ?⠋) "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏" "|/-\\")))
+      (string (aref frames (mod todo-write-events--spinner-frame (length frames)))))))
+
+(defun todo-write-events--turn-spinner ()
+  "Turn the spinner by one frame, or stop it if nothing shows it."
+  (when todo-write-events--spinner-shown
+    (setq todo-write-events--spinner-shown nil)
+    (cl-incf todo-write-events--spinner-frame)
+    (let ((inhibit-quit t))
+      (todo-write-events-dispatch nil 'spinner)))
+  (unless todo-write-events--spinner-shown
+    (cancel-timer todo-write-events--spinner-timer)
+    (setq todo-write-events--spinner-timer nil)))
+
+(defun todo-write-activity-publish (changed)
+  "Dispatch what became of a report, CHANGED, as the module returned it.
+It is a plist; see `todo-write-dyn--set-activity'."
+  (let ((thread (plist-get changed :thread)))
+    (todo-write-events-warn (plist-get changed :warnings))
+    (when (plist-get changed :transition)
+      (todo-write-events-dispatch thread 'activity (todo-write-activity thread)))
+    (when (or (plist-get changed :changed) (plist-get changed :transition))
+      (todo-write-events-dispatch thread 'change))))
 
 ;;; Plans that cannot be saved
 

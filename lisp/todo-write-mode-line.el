@@ -18,7 +18,7 @@
 ;;
 ;; The texts are made when a plan changes or a buffer of another project is selected;
 ;; redisplay only reads a variable.  A spinner precedes them while the agent works;
-;; see todo-write-activity.el.
+;; see todo-write-events.el.
 
 ;;; Code:
 

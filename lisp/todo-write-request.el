@@ -16,7 +16,6 @@
 
 ;;; Code:
 
-(require 'todo-write-activity)
 (require 'todo-write-core)
 (require 'todo-write-events)
 

@@ -23,7 +23,6 @@
 
 ;;; Code:
 
-(require 'todo-write-activity)
 (require 'todo-write-machines)
 (require 'todo-write-plan)
 

@@ -363,7 +363,7 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
             (todo-write-test-wait
              (lambda () (not (equal first todo-write-mode-line-string)))))
           (todo-write-set-activity "a" nil)
-          (todo-write-test-wait (lambda () (not todo-write-activity--timer)))
+          (todo-write-test-wait (lambda () (not todo-write-events--spinner-timer)))
           (should (string-prefix-p "[0/1 Going]" todo-write-mode-line-string)))
       (todo-write-set-activity "a" nil)
       (todo-write-mode-line-mode -1))))
@@ -374,11 +374,11 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
         (progn
           (todo-write-test-write "a" '("One" "in_progress" "Going"))
           (todo-write-set-activity "a" 'working)
-          (should-not todo-write-activity--timer)
+          (should-not todo-write-events--spinner-timer)
           (todo-write-mode-line-mode 1)
-          (should todo-write-activity--timer)
+          (should todo-write-events--spinner-timer)
           (todo-write-mode-line-mode -1)
-          (todo-write-test-wait (lambda () (not todo-write-activity--timer))))
+          (todo-write-test-wait (lambda () (not todo-write-events--spinner-timer))))
       (todo-write-set-activity "a" nil)
       (todo-write-mode-line-mode -1))))
 
@@ -393,9 +393,9 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
           (todo-write-set-activity "a" nil)
           (should-not (todo-write-activity-spinner "a"))
           (should (todo-write-activity-spinner "b"))
-          (should todo-write-activity--timer)
+          (should todo-write-events--spinner-timer)
           (todo-write-set-activity "b" nil)
-          (todo-write-test-wait (lambda () (not todo-write-activity--timer))))
+          (todo-write-test-wait (lambda () (not todo-write-events--spinner-timer))))
       (todo-write-mode-line-mode -1))))
 
 (ert-deftest todo-write-mode-line-forgets-a-thread ()

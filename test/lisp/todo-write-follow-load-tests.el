@@ -117,7 +117,7 @@
               (let ((counts (todo-write-follow-load-tests--counting
                                 '(todo-write-mode-line--update)
                               ;; The spinner draws, too, and time.
-                              (cl-letf (((symbol-function 'todo-write-activity--turn) #'ignore)
+                              (cl-letf (((symbol-function 'todo-write-events--turn-spinner) #'ignore)
                                         ((symbol-function 'todo-write-events--wake) #'ignore))
                                 (todo-write-test-wait
                                  (lambda ()
