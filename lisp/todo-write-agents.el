@@ -191,7 +191,7 @@ At its first call, or if the user forgot THREAD, set its project and title."
 See `todo-write-dyn--report-program', also for REASON and ENDING."
   (todo-write-core-configure)
   (let ((inhibit-quit t))
-    (todo-write-activity-publish
+    (todo-write-events-publish-activity
      (todo-write-core-call todo-write-dyn--report-program
        thread word reason ending (todo-write-agents--pid thread)))))
 

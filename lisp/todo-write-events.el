@@ -403,7 +403,7 @@ a token that is not a string."
 ;; transcript; it keeps that also of agents without a plan, and stops the time of
 ;; the item in progress accordingly.  It is asked here.
 
-(defun todo-write-activity-get (thread)
+(defun todo-write-events-activity (thread)
   "Return what the agent of THREAD does as a plist, or nil if nothing was reported.
 Its keys are :activity, which is `suspended', too, :reason, :inferred,
 :since, :background (the number of commands and subagents there), :left and
@@ -415,8 +415,8 @@ Its keys are :activity, which is `suspended', too, :reason, :inferred,
   "Return what the agent of THREAD does as (ACTIVITY . REASON), or nil.
 ACTIVITY is `working', `waiting' or `failed'.  nil means that it is idle or
 suspended, or that its host reported nothing; see `todo-write-set-activity'
-and `todo-write-activity-get'."
-  (let ((known (todo-write-activity-get thread)))
+and `todo-write-events-activity'."
+  (let ((known (todo-write-events-activity thread)))
     (pcase (plist-get known :activity)
       ((and activity (or 'working 'waiting 'failed))
        (cons activity (plist-get known :reason))))))
@@ -424,20 +424,20 @@ and `todo-write-activity-get'."
 (defun todo-write-activity-since (thread)
   "Return the time of THREAD's last transition of activity, or nil.
 It is in milliseconds since the epoch."
-  (plist-get (todo-write-activity-get thread) :since))
+  (plist-get (todo-write-events-activity thread) :since))
 
 (defvar todo-write-events--reading (make-hash-table :test #'equal)
   "How much of a session is read, in percent, by the threads of those being read.")
 
-(defun todo-write-activity-reading (thread)
+(defun todo-write-events-reading (thread)
   "Return how much of the session of THREAD is read, in percent.
 Return nil unless it is being read for the first time."
   (gethash thread todo-write-events--reading))
 
-(defun todo-write-activity-note-reading (thread percent)
+(defun todo-write-events-note-reading (thread percent)
   "Note that PERCENT of the session of THREAD is read, and dispatch that.
 PERCENT nil means that none is being read."
-  (unless (eql percent (todo-write-activity-reading thread))
+  (unless (eql percent (todo-write-events-reading thread))
     (if percent (puthash thread percent todo-write-events--reading)
       (remhash thread todo-write-events--reading))
     (todo-write-events-dispatch thread 'change)))
@@ -454,7 +454,7 @@ PERCENT nil means that none is being read."
 (defvar todo-write-events--spinner-timer nil
   "Timer that turns the spinner, or nil.")
 
-(defun todo-write-activity-spinner (thread)
+(defun todo-write-events-spinner (thread)
   "Return the spinner's frame if the agent of THREAD works, else nil.
 It turns as long as each frame is asked for; the event `spinner' of
 `todo-write-events-functions' says when."
@@ -477,7 +477,7 @@ It turns as long as each frame is asked for; the event `spinner' of
     (cancel-timer todo-write-events--spinner-timer)
     (setq todo-write-events--spinner-timer nil)))
 
-(defun todo-write-activity-publish (changed)
+(defun todo-write-events-publish-activity (changed)
   "Dispatch what became of a report, CHANGED, as the module returned it.
 It is a plist; see `todo-write-dyn--set-activity'."
   (let ((thread (plist-get changed :thread)))

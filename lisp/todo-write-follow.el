@@ -301,7 +301,7 @@ There are none while nothing is followed, unless ALL is non-nil."
   "Handle MESSAGE of the hub, and dispatch what it changed of agents."
   (let ((inhibit-quit t))
     (pcase message
-      (`(changed ,changes) (mapc #'todo-write-activity-publish changes))
+      (`(changed ,changes) (mapc #'todo-write-events-publish-activity changes))
       (`(found . ,(map :home :sessions))
        (todo-write-follow--receive-found home sessions))
       (`(choices ,round ,choices)
@@ -326,7 +326,7 @@ There are none while nothing is followed, unless ALL is non-nil."
            (`(progress ,_ ,thread ,percent)
             (setf (todo-write-follow--session-thread session) thread)
             (when thread
-              (todo-write-activity-note-reading thread percent)))
+              (todo-write-events-note-reading thread percent)))
            (`(ready . ,_) (setf (todo-write-follow--session-state session) 'ready))
            ;; As after /cd.
            (`(moved ,_ ,file)
@@ -373,8 +373,8 @@ Its plan is paused, unless something else tells of its agent.  MOVED
 non-nil means that it is followed on from another file."
   (setq todo-write-follow--followed (delq session todo-write-follow--followed))
   (let ((inhibit-quit t))
-    (todo-write-activity-note-reading (todo-write-follow--session-thread session) nil)
-    (mapc #'todo-write-activity-publish
+    (todo-write-events-note-reading (todo-write-follow--session-thread session) nil)
+    (mapc #'todo-write-events-publish-activity
           (todo-write-core-call todo-write-dyn--hub-stop
             (todo-write-follow--session-id session) moved))))
 
@@ -424,7 +424,7 @@ ASKED non-nil means that the user asked for it.  It is read later."
      "a line over 8 MiB, or all but its last 512 MiB"))
   (todo-write-events-warn (plist-get news :warnings))
   (setf (todo-write-follow--session-thread session) (plist-get news :thread))
-  (todo-write-activity-note-reading (todo-write-follow--session-thread session) nil)
+  (todo-write-events-note-reading (todo-write-follow--session-thread session) nil)
   (dolist (update (plist-get news :updates))
     (todo-write-plan-publish (plist-get update :thread) (plist-get update :outcome))))
 

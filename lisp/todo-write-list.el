@@ -122,7 +122,7 @@ that of its refused calls that are new, and how full its context is from
          (urgent (and (memq (plist-get agent :activity) '(waiting failed)) reason)))
     (todo-write-text-dotted
      urgent
-     (todo-write-unsaved-note thread)
+     (todo-write-agent-unsaved-note thread)
      (and files
           (propertize (concat (todo-write-text-count files "file") " to review")
                       'face 'todo-write-lines-new))
@@ -245,7 +245,7 @@ drawing if it was made of the same."
                                             (todo-write-agent-folder agent))))
                               agents)))
          (made-of (list agent columns twin (todo-write-list--age agent)
-                        (todo-write-agent-reason agent) (todo-write-unsaved-note thread)
+                        (todo-write-agent-reason agent) (todo-write-agent-unsaved-note thread)
                         (todo-write-list--prompt agent)))
          (row (assoc thread todo-write-list--rows)))
     (if (equal made-of (cadr row)) row

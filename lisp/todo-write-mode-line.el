@@ -22,7 +22,7 @@
 
 ;;; Code:
 
-(require 'todo-write-unsaved)
+(require 'todo-write-agent)
 
 ;; Few agents need the user, and few tooltips are read.
 (autoload 'todo-write-attention-attend "todo-write-attention")
@@ -196,7 +196,7 @@ it while the agent of THREAD works."
          (state (plist-get summary :state))
          (current (plist-get summary :current)))
     (unless (memq state '(nil empty))
-      (let* ((spinner (todo-write-activity-spinner thread))
+      (let* ((spinner (todo-write-events-spinner thread))
              (mark (pcase state
                      ('done (todo-write-text-shape 'completed))
                      ('paused (todo-write-text-shape 'paused))))

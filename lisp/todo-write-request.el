@@ -289,7 +289,7 @@ If OUTCOME is nil, record nothing.  ANSWER and TEXT are the user's; see
 TURN is non-nil if its host says when its turn ends."
   (todo-write-core-configure)
   (let ((oldest (car (todo-write-requests thread))))
-    (todo-write-activity-publish
+    (todo-write-events-publish-activity
      (todo-write-core-call todo-write-dyn--report-request
        thread (todo-write-request--short (plist-get oldest :title)) turn
        (plist-get oldest :process)))))

@@ -15,7 +15,7 @@
 
 (require 'diff-mode)
 (require 'todo-write-compose)
-(require 'todo-write-unsaved)
+(require 'todo-write-agent)
 (require 'todo-write-org)
 (require 'todo-write-visit)
 
@@ -112,7 +112,7 @@ For `todo-write-events-functions'."
   (pcase-let* ((`(,what ,id ,path ,entry ,all) todo-write-review--scope)
                (files (length todo-write-review--files))
                (marked (seq-count #'todo-write-review--file-marked todo-write-review--files))
-               (unsaved (length (todo-write-unsaved-paths
+               (unsaved (length (todo-write-agent-unsaved-paths
                                  todo-write-view-thread
                                  (mapcar #'todo-write-review--file-path
                                          todo-write-review--files))))

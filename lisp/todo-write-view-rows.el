@@ -12,7 +12,7 @@
 
 ;;; Code:
 
-(require 'todo-write-unsaved)
+(require 'todo-write-agent)
 (require 'todo-write-buffer)
 (require 'todo-write-story)
 
@@ -152,7 +152,7 @@ the last time stay if they are made of the same."
                        ,@(unless (eq kind 'removed)
                            (list (todo-write-core-call todo-write-dyn--spent thread id)
                                  (or (and (equal id (todo-write-view-rows-current-id))
-                                          (todo-write-unsaved-note thread))
+                                          (todo-write-agent-unsaved-note thread))
                                      (todo-write-row-note item items todo-write-view-rows-summary))
                                  (cdr (assoc id work))
                                  (and (member id unseen) t)))))
@@ -340,7 +340,7 @@ It is said if the connection is lost."
   "Return the activity of the agent of THREAD, since when and why, or nil if idle.
 While its session is being read, return how much of it is.  PAUSED is why
 the plan is paused, or nil."
-  (pcase-let* ((percent (todo-write-activity-reading thread))
+  (pcase-let* ((percent (todo-write-events-reading thread))
                (`(,activity . ,reason) (todo-write-activity thread))
                (since (todo-write-activity-since thread))
                (age (and since (todo-write-text-age (/ since 1000))))

@@ -179,7 +179,7 @@ Signal `todo-write-input-error' for another ACTIVITY or REASON."
     (todo-write-core-wrong "activity" activity "working, waiting, failed or nil"))
   (todo-write-core-configure)
   (let ((inhibit-quit t))
-    (todo-write-activity-publish
+    (todo-write-events-publish-activity
      (todo-write-core-call todo-write-dyn--set-activity
        thread activity reason inferred nil))))
 
@@ -195,7 +195,7 @@ ENDING says how it ended, as in `todo-write-summary'; the default is
 turn counts, but that the agent was killed always does."
   (todo-write-core-configure)
   (let ((inhibit-quit t))
-    (todo-write-activity-publish
+    (todo-write-events-publish-activity
      (todo-write-core-call todo-write-dyn--end-turn thread reason failed ending))))
 
 ;;; Reading

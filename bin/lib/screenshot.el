@@ -263,7 +263,7 @@ TITLE is its title.  ACTIVITY began MINUTES ago for the reason WHY; it is
       ('silent)
       ('ended (todo-write-set-activity key 'working)
               (todo-write-end-turn key))
-      (_ (todo-write-activity-publish
+      (_ (todo-write-events-publish-activity
           (todo-write-core-call todo-write-dyn--set-activity key activity why nil since))))))
 
 (defun screenshot-agents ()

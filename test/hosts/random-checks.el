@@ -151,10 +151,10 @@ soon after other keys as pasted, so both are repeated."
     (when thread
       (signal-process pid 'stop)
       (unwind-protect
-          (claude-checks-wait "suspension" (lambda () (eq 'suspended (plist-get (todo-write-activity-get thread) :activity))))
+          (claude-checks-wait "suspension" (lambda () (eq 'suspended (plist-get (todo-write-events-activity thread) :activity))))
         (signal-process pid 'cont))
       (claude-checks-wait "its going on"
-                          (lambda () (not (eq 'suspended (plist-get (todo-write-activity-get thread) :activity))))))))
+                          (lambda () (not (eq 'suspended (plist-get (todo-write-events-activity thread) :activity))))))))
 
 (defun random-checks-resumable ()
   "Return a session that ended and has an answer, or nil.

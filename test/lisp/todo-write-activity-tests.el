@@ -68,11 +68,11 @@ That is a list of (THREAD WHAT DATA)."
   (todo-write-with-store
     (todo-write-activity-tests--plan "a")
     (todo-write-set-activity "a" 'waiting "perhaps" 'inferred)
-    (should (plist-get (todo-write-activity-get "a") :inferred))
+    (should (plist-get (todo-write-events-activity "a") :inferred))
     (should (equal (todo-write-activity "a") '(waiting . "perhaps")))
     (should (todo-write-activity-tests--running-p "a"))
     (todo-write-set-activity "a" 'waiting "perhaps")
-    (should-not (plist-get (todo-write-activity-get "a") :inferred))
+    (should-not (plist-get (todo-write-events-activity "a") :inferred))
     (should-not (todo-write-activity-tests--running-p "a"))))
 
 (ert-deftest todo-write-end-turn-pauses-an-open-plan-until-the-next-turn-or-write ()

@@ -204,7 +204,7 @@ MORE are further fields."
        (equal (todo-write-activity "one/claude:s") '(working)))
       (signal-process agent 'STOP)
       (todo-write-connect-tests--wait
-       (eq 'suspended (plist-get (todo-write-activity-get "one/claude:s") :activity)))
+       (eq 'suspended (plist-get (todo-write-events-activity "one/claude:s") :activity)))
       (delete-process agent)
       (todo-write-connect-tests--wait
        (eq 'killed (plist-get (todo-write-summary "one/claude:s") :ending))))))

@@ -291,7 +291,7 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
     (says "busy")
     (shows 'active 'working)
     (todo-write-test-wait
-     (lambda () (equal (plist-get (todo-write-activity-get thread) :process) (emacs-pid))))
+     (lambda () (equal (plist-get (todo-write-events-activity thread) :process) (emacs-pid))))
     (says "waiting" ",\"waitingFor\":\"permission\\nprompt\"")
     (shows 'active 'waiting "permission prompt")
     (says "busy")
@@ -303,7 +303,7 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
     (shows 'active 'working)
     (delete-file (says "busy"))
     (shows 'paused)
-    (should-not (plist-get (todo-write-activity-get thread) :process))
+    (should-not (plist-get (todo-write-events-activity thread) :process))
     (should (equal (plist-get (todo-write-summary thread) :reason) "agent exited"))))
 
 (ert-deftest todo-write-follow-tests-a-job-in-the-background-says-what-it-needs ()
@@ -372,7 +372,7 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
     (shows 'active 'working)
     (says "dreaming")
     (shows 'active)
-    (should (plist-get (todo-write-activity-get thread) :inferred))))
+    (should (plist-get (todo-write-events-activity thread) :inferred))))
 
 (ert-deftest todo-write-follow-tests-the-file-of-another-process-is-ignored ()
   (todo-write-follow-tests--with-process
@@ -494,7 +494,7 @@ its state, ending and reason."
     (should (equal (ended) '(paused end-of-turn "end of turn")))
     ;; It left the session by /clear.
     (todo-write-follow-tests--process home "{\"sessionId\":\"b\",\"status\":\"idle\"}")
-    (todo-write-test-wait (lambda () (plist-get (todo-write-activity-get "claude:a") :left)))
+    (todo-write-test-wait (lambda () (plist-get (todo-write-events-activity "claude:a") :left)))
     (should (equal (ended) '(paused end-of-turn "end of turn")))))
 
 (ert-deftest todo-write-follow-tests-a-file-left-behind-does-not-undo-a-later-end ()
@@ -1390,7 +1390,7 @@ UUID begins the names of the lines."
       (todo-write-forget thread)
       (set-file-times file (time-subtract nil 121))
       (todo-write-follow file)
-      (todo-write-test-wait (lambda () (plist-get (todo-write-activity-get thread) :inferred)))
+      (todo-write-test-wait (lambda () (plist-get (todo-write-events-activity thread) :inferred)))
       (should-not (todo-write-activity thread))
       (todo-write-follow-tests--append
        file (list :timestamp (format-time-string "%FT%T.%3NZ" nil t)
@@ -1410,8 +1410,8 @@ UUID begins the names of the lines."
            told headers
            (note (lambda (thread what _)
                    (when (and (eq what 'change) (equal thread "claude:s")
-                              (not (eql (car told) (todo-write-activity-reading thread))))
-                     (push (todo-write-activity-reading thread) told)
+                              (not (eql (car told) (todo-write-events-reading thread))))
+                     (push (todo-write-events-reading thread) told)
                      (push (todo-write-view-rows--activity thread nil) headers)))))
       (todo-write-follow-tests--append file (mapconcat #'identity (make-list 3000 line) ""))
       (add-hook 'todo-write-events-functions note)

@@ -292,7 +292,7 @@
 (defun todo-write-list-tests--report (key activity time)
   "Report that the agent of the thread KEY does ACTIVITY since TIME.
 That is in milliseconds since the epoch."
-  (todo-write-activity-publish (todo-write-dyn--set-activity key activity nil nil time)))
+  (todo-write-events-publish-activity (todo-write-dyn--set-activity key activity nil nil time)))
 
 (ert-deftest todo-write-list-folds-old-agents-but-none-that-needs-you ()
   (todo-write-list-tests--with

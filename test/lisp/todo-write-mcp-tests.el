@@ -138,7 +138,7 @@
       (should (plist-get (todo-write-times "claude:a" "t1") :running))
       (delete-process program)
       (todo-write-test-wait (lambda () (not (todo-write-activity "claude:a"))))
-      (should (plist-get (todo-write-activity-get "claude:a") :inferred))
+      (should (plist-get (todo-write-events-activity "claude:a") :inferred))
       (should-not (plist-get (todo-write-times "claude:a" "t1") :running))
       ;; The process lives.
       (todo-write-agents--check-programs)
@@ -232,7 +232,7 @@
       (cl-decf (cdr last) (1+ todo-write-agents-silence))
       (todo-write-agents--check-programs)
       (todo-write-test-wait (lambda () (not (todo-write-activity "claude:a"))))
-      (should (plist-get (todo-write-activity-get "claude:a") :inferred))
+      (should (plist-get (todo-write-events-activity "claude:a") :inferred))
       (should (eq (todo-write-state "claude:a") 'active))
       (cl-decf (cdr last) todo-write-agents-quiet)
       (todo-write-agents--check-programs)

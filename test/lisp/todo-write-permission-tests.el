@@ -374,7 +374,7 @@ FIELDS are further ones of the hook's input, :subagent and :source."
                 :arguments (:hook_event_name "PermissionRequest" :tool_name "Bash"
                             :tool_input (:command "make"))))
         (todo-write-test-wait #'todo-write-requests)
-        (should (equal pid (plist-get (todo-write-activity-get "claude:s1") :process)))
+        (should (equal pid (plist-get (todo-write-events-activity "claude:s1") :process)))
         (delete-process hook)
         (todo-write-test-wait (lambda () (not (todo-write-requests))))))))
 
