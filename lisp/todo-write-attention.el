@@ -8,13 +8,15 @@
 ;; The words for an agent that needs you, and the ways to it; todo-write-agent.el says
 ;; which agents there are, and what they do.
 ;;
-;; M-x todo-write-next-waiting goes to the agent that has waited longest.
+;; M-x todo-write-next-waiting goes to the agent that has waited longest.  `? O' in a plan or
+;; `O' in the overview runs the program of an agent again, in the session that the plan is of.
 
 ;;; Code:
 
 (require 'todo-write-agent)
 
 ;; Few agents wait for an answer that is given elsewhere, and most have no terminal.
+(autoload 'todo-write-buffer-thread "todo-write-buffer")
 (autoload 'todo-write-story-running "todo-write-story")
 (autoload 'todo-write-terminal-in-tmux-p "todo-write-terminal")
 (autoload 'todo-write-terminal-name "todo-write-terminal")
@@ -181,6 +183,62 @@ prefix argument CHOOSE, read any agent with completion."
           (message "No agent needs you")
         (setq todo-write-attention--visited (plist-get next :thread))
         (todo-write-attention-attend next)))))
+
+;;; Taking up a session that has ended
+
+(defvar todo-write-terminal-function)
+
+(defun todo-write-attention--resumption (thread)
+  "Return how THREAD can be resumed, (WHAT FUNCTION . ARGUMENTS), or nil.
+WHAT says to the user what FUNCTION does."
+  (pcase-let ((host (todo-write-host-named (plist-get (todo-write-about thread) :host)))
+              ((map :program (:session id) :subagent :resume)
+               (todo-write-core-call todo-write-dyn--identity thread)))
+    (cond ((or (null id) subagent) nil)
+          ((and host (todo-write-host-resume host) (todo-write-host-state host))
+           (and (string-match-p (rx bos (+ (any alnum "_-")) eos) id)
+                (list (format "Resume %s in %s" id (todo-write-host-name host))
+                      (todo-write-host-resume host) id)))
+          ;; A program gets no other ids.
+          ((and resume
+                (string-match-p (rx bos (= 8 hex) (= 3 "-" (= 4 hex)) "-" (= 12 hex) eos) id))
+           (list (format "Run %s %s %s" program resume id)
+                 todo-write-terminal-function program program (list resume id))))))
+
+(defun todo-write-attention--folder (thread)
+  "Return the folder in which THREAD is resumed, or signal a `user-error'.
+Claude Code knows a session only in the folder in which it began, which
+may be below the project's."
+  (let* ((about (todo-write-about thread))
+         (folder (or (plist-get about :folder) (plist-get about :project))))
+    (when (or (todo-write-machines-of-thread thread)
+              ;; With ".." in it, a name can expand to a remote one.
+              (and folder (todo-write-machines-remote-part folder)))
+      (user-error "This session is of another machine; resume it there"))
+    (unless (and folder (file-name-absolute-p folder) (file-directory-p folder))
+      (user-error "The folder of this session does not exist any more"))
+    (file-name-as-directory folder)))
+
+(defun todo-write-resume-session (thread)
+  "Resume the session of THREAD, which has ended, after a question.
+That takes it up in agent-shell if it began there.  Otherwise it runs
+Claude Code in the folder in which the session began, or Codex in that of
+the project, in the terminal of `todo-write-terminal-function'.
+Interactively, THREAD is that at point in the overview, else that of this
+buffer or of the current project."
+  (interactive (list (todo-write-buffer-thread)))
+  (require 'todo-write-terminal)
+  (let* ((way (or (todo-write-attention--resumption thread)
+                  (user-error
+                   "Only sessions of Claude Code, Codex and agent-shell can be resumed")))
+         (default-directory (todo-write-attention--folder thread)))
+    (when (or (todo-write-agent-pid thread)
+              (memq (car (todo-write-activity thread)) '(working waiting))
+              (todo-write-agent-buffer thread))
+      (user-error "This session still runs; o goes there"))
+    (when (y-or-n-p (format "%s in %s? " (car way)
+                            (todo-write-text-line (abbreviate-file-name default-directory))))
+      (apply (cdr way)))))
 
 (provide 'todo-write-attention)
 ;;; todo-write-attention.el ends here

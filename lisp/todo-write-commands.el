@@ -24,7 +24,6 @@
     (todo-write-tell (todo-write-tell todo-write-view-mode todo-write-list-mode
                                       todo-write-review-mode))
     (todo-write-org todo-write-copy)
-    (todo-write-resume todo-write-resume-session)
     (todo-write-review (todo-write-comment todo-write-visit-diff-mode) todo-write-review)
     (todo-write-search todo-write-search)
     (todo-write-view todo-write-show))

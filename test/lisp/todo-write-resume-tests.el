@@ -9,7 +9,7 @@
 (require 'cl-lib)
 (require 'todo-write-view-test-helper)
 (require 'todo-write-follow)
-(require 'todo-write-resume)
+(require 'todo-write-attention)
 
 (defconst todo-write-resume-tests--id "1af7fc5e-0000-4000-8000-00000000000a")
 
