@@ -48,19 +48,15 @@ When all is done, call session_complete and say what you did and found."
 (defvar gptel-backend)
 (defvar gptel-model)
 
-(defun efrit-do-run--backend (backend)
+(defun efrit-do-run-backend (backend)
   "Return the backend that BACKEND, a value of `efrit-do-backend', stands for."
   (cond ((not (eq backend 'auto)) backend)
         ((and (featurep 'gptel) gptel-backend gptel-model) 'gptel)
         (t 'replay)))
 
-(defun efrit-do-run-demo-p ()
-  "Return non-nil if no model gets the user's commands, only the demonstration."
-  (eq (efrit-do-run--backend efrit-do-backend) 'replay))
-
 (defun efrit-do-run--begin (command options)
   "Make a session for COMMAND with OPTIONS, see `efrit-do-run'."
-  (let ((backend (efrit-do-run--backend (or (plist-get options :backend) efrit-do-backend))))
+  (let ((backend (efrit-do-run-backend (or (plist-get options :backend) efrit-do-backend))))
     (require (intern (format "efrit-do-%s" backend)) nil t)
     (efrit-do-session-begin command backend options)))
 

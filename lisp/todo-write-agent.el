@@ -364,7 +364,7 @@ The newest is first.")
   "Return non-nil if BUFFER visits a file and has unsaved edits."
   (and (buffer-live-p buffer) (buffer-file-name buffer) (buffer-modified-p buffer)))
 
-(defun todo-write-agent--edited-buffer (thread path)
+(defun todo-write-agent-edited-buffer (thread path)
   "Return the buffer with unsaved edits that visits PATH of THREAD's agent, or nil."
   (let ((name (concat (todo-write-machines-prefix (todo-write-machines-of-thread thread)) path))
         file-name-handler-alist)
@@ -375,10 +375,6 @@ The newest is first.")
                          (when-let* ((true (buffer-local-value 'buffer-file-truename buffer)))
                            (equal name (expand-file-name true))))))
               (buffer-list))))
-
-(defun todo-write-agent-unsaved-paths (thread paths)
-  "Return those of PATHS of THREAD's agent that buffers visit with unsaved edits."
-  (seq-filter (lambda (path) (todo-write-agent--edited-buffer thread path)) paths))
 
 (defun todo-write-agent--on-edit-event (thread what _data)
   "Look soon at what the agent of THREAD changed, after the event WHAT.
@@ -425,7 +421,7 @@ For `todo-write-events-functions'."
       (puthash thread (plist-get call :timestamp) todo-write-agent--looked)
       (seq-doseq (file (plist-get (plist-get call :metadata) :files))
         (when-let* ((path (plist-get file :path))
-                    (buffer (todo-write-agent--edited-buffer thread path)))
+                    (buffer (todo-write-agent-edited-buffer thread path)))
           (todo-write-agent--say-clash thread path buffer))))))
 
 (defun todo-write-agent--say-clash (thread path buffer)

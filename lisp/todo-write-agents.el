@@ -166,10 +166,6 @@ Its agent has one at a time: the user called /clear or /resume."
                             (mapcar #'car (todo-write-socket-program-sessions program))))))
     (todo-write-agents--end-sessions program left "left" "session ended")))
 
-(defun todo-write-agents--forget-session (program thread)
-  "Let PROGRAM no longer serve THREAD."
-  (setf (alist-get thread (todo-write-socket-program-sessions program) nil t #'equal) nil))
-
 (defun todo-write-agents--begin (program thread)
   "Set the agent of THREAD, for which PROGRAM makes a call, to working.
 At its first call, or if the user forgot THREAD, set its project and title."
@@ -179,7 +175,7 @@ At its first call, or if the user forgot THREAD, set its project and title."
                           (plist-get (todo-write-summary thread) :title)))))
     (when first
       (unless (memq before (list nil program))
-        (todo-write-agents--forget-session before thread))
+        (setf (alist-get thread (todo-write-socket-program-sessions before) nil t #'equal) nil))
       (todo-write-begin thread :project (todo-write-socket-project program)))
     (todo-write-agents--serve program thread)
     (todo-write-agents--report thread "call")
@@ -303,7 +299,7 @@ Its agents may work on; they go on with their plans when it is back."
 See `todo-write-dyn--report-program'.  Of those that another program serves
 now, nothing is reported."
   (dolist (thread threads)
-    (todo-write-agents--forget-session program thread))
+    (setf (alist-get thread (todo-write-socket-program-sessions program) nil t #'equal) nil))
   (todo-write-events-apply-each
    (lambda (thread)
      (unless (or (todo-write-socket-serving thread)

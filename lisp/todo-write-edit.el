@@ -44,7 +44,7 @@ Signal a `user-error' if there are no rows, or if some are folded."
                              (user-error "This task is gone; g refreshes the list"))))
               (unless (todo-write-view-draw-on-row-p)
                 (user-error "This is part of “%s”; the keys that edit work on its own row"
-                            (todo-write-edit--name item)))
+                            (todo-write-text-line (plist-get item :content) 40)))
               item))
     (or (delq nil (mapcar (lambda (id) (todo-write-item (todo-write-buffer-own-thread) id))
                           (todo-write-edit--in-region 'todo-write-id)))
@@ -59,10 +59,6 @@ It is `todo-write-id' for those of rows, or `todo-write-dropped'."
        (user-error "RET unfolds these tasks first"))
      (and (or (eq property 'todo-write-dropped) (todo-write-view-draw-on-row-p))
           (get-text-property (point) property)))))
-
-(defun todo-write-edit--name (item)
-  "Return the text of ITEM in a message."
-  (todo-write-text-line (plist-get item :content) 40))
 
 (defun todo-write-edit--position (thread id)
   "Return the position of the task ID in the list of THREAD, from 0, or nil."
@@ -116,7 +112,8 @@ outside, at the end."
   (interactive nil todo-write-view-mode)
   (let ((items (todo-write-edit--items)))
     (todo-write-edit--each todo-write-view-thread items
-                           (format "Deleted “%s”" (todo-write-edit--name (car items)))
+                           (format "Deleted “%s”"
+                                   (todo-write-text-line (plist-get (car items) :content) 40))
                            "Deleted %d tasks" 'delete)))
 
 (defun todo-write-edit-cycle-status (&optional choose)

@@ -152,7 +152,7 @@ one does.  Signal `todo-write-input-error' if WHAT or SECONDS is wrong."
   (let ((inhibit-quit t))
     (unwind-protect
         (pcase-dolist (`(,what . ,due) (reverse todo-write-events--marked))
-          (when (and (<= due (float-time)) (todo-write-events--shown-p what)
+          (when (and (<= due (float-time)) (or (not (bufferp what)) (get-buffer-window what t))
                      ;; A search goes on in the text in which it began.
                      (not (and (bufferp what) (buffer-local-value 'isearch-mode what))))
             (todo-write-events-unmark what)
@@ -168,13 +168,10 @@ one does.  Signal `todo-write-input-error' if WHAT or SECONDS is wrong."
       ;; What is due and hidden is drawn once a window shows it.
       (when-let* ((now (float-time))
                   (times (cl-loop for (what . due) in todo-write-events--marked
-                                  when (or (> due now) (todo-write-events--shown-p what))
+                                  when (or (> due now) (not (bufferp what))
+                                           (get-buffer-window what t))
                                   collect due)))
         (todo-write-events--wake (max (apply #'min times) (+ now 0.1)))))))
-
-(defun todo-write-events--shown-p (what)
-  "Return non-nil if WHAT, as in `todo-write-later', is on the screen."
-  (or (not (bufferp what)) (get-buffer-window what t)))
 
 ;;; Observations
 

@@ -88,13 +88,13 @@ nothing.
   (setq-local todo-write-events-draw #'todo-write-review--set-header
               todo-write-org-review #'todo-write-review--markdown)
   (buffer-disable-undo)
-  (add-hook 'window-buffer-change-functions #'todo-write-review--on-shown nil t)
+  (add-hook 'window-buffer-change-functions
+            ;; What is new may have changed before WINDOW showed it.
+            (lambda (window)
+              (when (todo-write-events-marked-p (window-buffer window))
+                (todo-write-later (window-buffer window))))
+            nil t)
   (add-hook 'todo-write-events-functions #'todo-write-review--on-event))
-
-(defun todo-write-review--on-shown (window)
-  "Count soon what is new if that changed before WINDOW showed this review."
-  (when (todo-write-events-marked-p (window-buffer window))
-    (todo-write-later (window-buffer window))))
 
 (defun todo-write-review--on-event (thread what _data)
   "Count soon what is new if WHAT is a change of THREAD.
@@ -112,10 +112,10 @@ For `todo-write-events-functions'."
   (pcase-let* ((`(,what ,id ,path ,entry ,all) todo-write-review--scope)
                (files (length todo-write-review--files))
                (marked (seq-count #'todo-write-review--file-marked todo-write-review--files))
-               (unsaved (length (todo-write-agent-unsaved-paths
-                                 todo-write-view-thread
-                                 (mapcar #'todo-write-review--file-path
-                                         todo-write-review--files))))
+               (unsaved (seq-count (lambda (file)
+                                     (todo-write-agent-edited-buffer
+                                      todo-write-view-thread (todo-write-review--file-path file)))
+                                   todo-write-review--files))
                (newer (if entry 0
                         (todo-write-core-call todo-write-dyn--review-newer
                           todo-write-view-thread id path todo-write-review--newest))))
@@ -184,13 +184,12 @@ Return it as a `todo-write-review--file'."
   (let* ((start (point))
          (path (plist-get file :path))
          (patch (plist-get file :patch)))
-    (todo-write-visit-insert-patch
-     thread path
-     (if (equal patch "")
-         (format "# %s: changed and changed back\n"
-                 (todo-write-text-line (todo-write-detail-relative path project)))
-       patch))
-    (put-text-property start (point) 'todo-write-comment-items (plist-get file :items))
+    (insert (if (equal patch "")
+                (format "# %s: changed and changed back\n"
+                        (todo-write-text-line (todo-write-detail-relative path project)))
+              patch))
+    (add-text-properties start (point) `( todo-write-visit-file (,thread ,path)
+                                          todo-write-comment-items ,(plist-get file :items)))
     (let ((made (todo-write-review--make-file :path path :until (plist-get file :until)
                                               :overlay (make-overlay start (point)))))
       (overlay-put (todo-write-review--file-overlay made) 'todo-write-review-file made)

@@ -181,7 +181,10 @@ TURNS is as from `todo-write-story-all-headings', or nil."
   "Show what was said or run at PLACE in its story, in full, and move there.
 What the story does not have leads to the prompt of its time.  Return nil
 if that is not known, either."
-  (let* ((turn (todo-write-story-turn-at todo-write-view-thread (plist-get place :timestamp)))
+  (let* ((turn (plist-get (todo-write-story-heading-at
+                           (todo-write-story-all-headings todo-write-view-thread)
+                           (plist-get place :timestamp))
+                          :turn))
          (asked (equal "INTENT" (plist-get place :type)))
          (part (or (and (not asked) (plist-get place :item)) (cons 'turn turn)))
          (entry (seq-find (lambda (entry)

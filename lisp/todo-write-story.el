@@ -575,11 +575,6 @@ turn, that is the first one.  Return nil if there are no headings."
                                  headings)))
       (car headings)))
 
-(defun todo-write-story-turn-at (thread time)
-  "Return the number of the turn of THREAD at TIME, in milliseconds, or nil.
-Before the first turn, that is the first one."
-  (plist-get (todo-write-story-heading-at (todo-write-story-all-headings thread) time) :turn))
-
 (defun todo-write-story-heading-name (heading &optional width)
   "Return the prompt of HEADING in quotes, a line, or nil if it has none.
 It has at most WIDTH columns, by default 60."

@@ -301,8 +301,11 @@ Return nil if there is no such task."
            (todo-write-view--open 'cleared)
            (todo-write-buffer-find 'todo-write-part id))
           ((setq turn (cl-loop
+                       with headings = (todo-write-story-all-headings thread)
                        for (revision . _) in (reverse (todo-write-item-changes thread id))
-                       for turn = (todo-write-story-turn-at thread (plist-get revision :timestamp))
+                       for turn = (plist-get (todo-write-story-heading-at
+                                              headings (plist-get revision :timestamp))
+                                             :turn)
                        thereis (and turn
                                     (assoc id (mapcar #'todo-write-story-entry-part
                                                       (todo-write-story-tasks thread turn)))

@@ -191,10 +191,6 @@ NOPROMPT and REST."
                    (user-error "No file here")))
       (user-error (unless noprompt (signal (car error) (cdr error)))))))
 
-(defun todo-write-visit-insert-patch (thread file patch)
-  "Insert PATCH, of the recorded FILE of THREAD, for a buffer in `diff-mode'."
-  (insert (propertize patch 'todo-write-visit-file (list thread file))))
-
 (defun todo-write-visit-begin-diff (folder)
   "Make FOLDER the one to which names in this buffer's diff are relative."
   ;; Below the root, the rest of a name could be that of a remote file.
@@ -224,7 +220,7 @@ of the whole plan at point or of this buffer, by default of that of
       (let ((inhibit-read-only t))
         (erase-buffer)
         (pcase-dolist (`(,file . ,patch) patches)
-          (todo-write-visit-insert-patch thread file (or patch ""))))
+          (insert (propertize (or patch "") 'todo-write-visit-file (list thread file)))))
       (todo-write-visit-begin-diff folder)
       (todo-write-visit-diff-mode)
       (setq header-line-format (concat " Changes of " (string-replace "%" "%%" what)))
