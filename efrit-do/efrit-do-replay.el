@@ -31,7 +31,6 @@
 
 ;;; Code:
 
-(require 'map)
 (require 'efrit-do-session)
 (require 'todo-write-detail)
 

@@ -21,7 +21,6 @@
 ;;; Code:
 
 (require 'efrit-do-tools)
-(require 'todo-write-text)
 
 (defvar efrit-do-end-functions nil
   "Abnormal hook called with a session after it has ended in any way.")

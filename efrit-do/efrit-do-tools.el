@@ -14,7 +14,6 @@
 (require 'todo-write)
 (require 'todo-write-calls)
 (require 'todo-write-request)
-(require 'todo-write-text)
 
 (defgroup efrit-do nil
   "An agent that works in Emacs and shows its plan."

@@ -15,11 +15,9 @@
 
 ;;; Code:
 
-(require 'todo-write)
 (require 'todo-write-acp-work)
 (require 'todo-write-host)
 (require 'todo-write-request)
-(require 'todo-write-text)
 
 (declare-function acp-make-session-request-permission-response "ext:acp")
 (declare-function acp-send-response "ext:acp")

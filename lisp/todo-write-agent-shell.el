@@ -16,8 +16,6 @@
 ;;; Code:
 
 (require 'todo-write-acp)
-(require 'todo-write-host)
-(require 'todo-write-json)
 
 (defvar agent-shell--state)
 (defvar agent-shell-permission-responder-function)

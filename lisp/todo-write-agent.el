@@ -19,10 +19,8 @@
 
 ;;; Code:
 
-(require 'map)
 (require 'todo-write)
 (require 'todo-write-host)
-(require 'todo-write-machines)
 
 ;; Most sessions have no requests, and no agents outside of Emacs.
 (autoload 'todo-write-terminal-buffer "todo-write-terminal")

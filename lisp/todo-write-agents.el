@@ -20,16 +20,8 @@
 
 ;;; Code:
 
-(require 'map)
-(require 'todo-write)
 (require 'todo-write-follow)
-(require 'todo-write-host)
-(require 'todo-write-hub)
-(require 'todo-write-mcp-setup)
 (require 'todo-write-permission)         ; For its role.
-(require 'todo-write-tell)
-(require 'todo-write-socket)
-(require 'todo-write-text)
 
 (defvar todo-write-agents-quiet 600
   "Seconds without a call after which a session is paused.

@@ -13,8 +13,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'subr-x)
 (require 'todo-write-text)
 
 (defface todo-write-answer-mark '((t :inherit (escape-glyph warning)))

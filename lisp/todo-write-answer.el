@@ -14,17 +14,12 @@
 
 ;;; Code:
 
-(require 'map)
-(require 'todo-write)
-(require 'todo-write-agent)
 (require 'todo-write-answer-keys)
 (require 'todo-write-answer-text)
 (require 'todo-write-attention)
 (require 'todo-write-compose)
-(require 'todo-write-buffer)
 (require 'todo-write-request)
 (require 'todo-write-row)
-(require 'todo-write-text)
 
 (defface todo-write-answer-key '((t :inherit help-key-binding))
   "Face of the keys that answer a request."

@@ -15,15 +15,8 @@
 
 ;;; Code:
 
-(require 'todo-write)
-(require 'todo-write-commands)
 (require 'todo-write-follow)
-(require 'todo-write-hub)
-(require 'todo-write-machines)
-(require 'todo-write-mcp-setup)
 (require 'todo-write-tell)
-(require 'todo-write-text)
-(require 'todo-write-socket)
 
 (defcustom todo-write-machines-reconnect nil
   "Non-nil takes a connection to a machine up again if it is lost.

@@ -11,6 +11,7 @@
 
 ;; The files that require this one get these from it.
 (require 'cl-lib)
+(require 'map)
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write-json)

@@ -11,12 +11,7 @@
 
 ;;; Code:
 
-(require 'todo-write-core)
 (require 'todo-write-connect)
-(require 'todo-write-host)
-(require 'todo-write-mcp-setup)
-(require 'todo-write-buffer)
-(require 'todo-write-text)
 ;; The hosts, so that all are known.
 (require 'todo-write-acp)
 (require 'todo-write-agent-shell)

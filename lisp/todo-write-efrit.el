@@ -12,12 +12,7 @@
 
 ;;; Code:
 
-(require 'todo-write)
-(require 'todo-write-calls)
-(require 'todo-write-host)
-(require 'todo-write-json)
 (require 'todo-write-mode-line)
-(require 'todo-write-text)
 (require 'todo-write-view)
 
 (defvar efrit-repl-loop--tool-session)

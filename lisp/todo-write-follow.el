@@ -16,15 +16,8 @@
 
 ;;; Code:
 
-(require 'map)
-(require 'todo-write)
-(require 'todo-write-commands)
-(require 'todo-write-agent)
 (require 'todo-write-buffer)
-(require 'todo-write-hub)
-(require 'todo-write-machines)
 (require 'todo-write-socket)
-(require 'todo-write-text)
 
 (defcustom todo-write-follow-agents
   (list (cons 'claude (todo-write-core-agent-folder 'claude))

@@ -14,11 +14,9 @@
 
 ;;; Code:
 
-(require 'todo-write)
 (require 'todo-write-calls)
 (require 'todo-write-host)
 (require 'todo-write-row)
-(require 'todo-write-text)
 
 (defvar gptel--known-tools)
 (defvar gptel-confirm-tool-calls)

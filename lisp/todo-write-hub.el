@@ -16,7 +16,6 @@
 
 ;;; Code:
 
-(require 'todo-write-core)
 (require 'todo-write-events)
 
 (defvar todo-write-hub-process nil

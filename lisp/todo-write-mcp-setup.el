@@ -15,13 +15,8 @@
 ;;; Code:
 
 (require 'button)
-(require 'todo-write-commands)
-(require 'todo-write-core)
-(require 'todo-write-machines)
-(require 'todo-write-module)
 (require 'todo-write-buffer)
 (require 'todo-write-socket)
-(require 'todo-write-text)
 
 (defvar todo-write-agents-mode)
 

@@ -17,12 +17,8 @@
 
 ;;; Code:
 
-(require 'todo-write)
-(require 'todo-write-json)
 (require 'todo-write-tell)
 (require 'todo-write-request)
-(require 'todo-write-socket)
-(require 'todo-write-text)
 
 (cl-defstruct (todo-write-permission--call (:constructor todo-write-permission--make-call)
                                            (:copier nil))

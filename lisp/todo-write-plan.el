@@ -10,9 +10,6 @@
 
 ;;; Code:
 
-(require 'map)
-(require 'todo-write-commands)
-(require 'todo-write-core)
 (require 'todo-write-events)
 
 ;;; Writing

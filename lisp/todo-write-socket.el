@@ -18,12 +18,8 @@
 
 ;;; Code:
 
-(require 'map)
-(require 'todo-write)
 (require 'todo-write-agent)
 (require 'todo-write-hub)
-(require 'todo-write-machines)
-(require 'todo-write-text)
 
 (defcustom todo-write-socket nil
   "File name of the socket by which agents' programs reach this Emacs.

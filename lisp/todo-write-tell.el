@@ -17,20 +17,9 @@
 
 ;;; Code:
 
-(require 'map)
-(require 'todo-write)
-(require 'todo-write-attention)
-(require 'todo-write-buffer)
 (require 'todo-write-compose)
-(require 'todo-write-events)
-(require 'todo-write-host)
 (require 'todo-write-list)
-(require 'todo-write-machines)
 (require 'todo-write-mcp-setup)
-(require 'todo-write-plan)
-(require 'todo-write-socket)
-(require 'todo-write-detail)
-(require 'todo-write-text)
 
 (defvar todo-write-tell-waiting nil
   "Threads whose hook must ask for another reason, a list.
