@@ -20,9 +20,7 @@ use crate::followed::{Followed, FollowedSession, Listener};
 use crate::journal::store::Changed;
 use crate::recorder::Recorder;
 use crate::thread::summary::Summary;
-use crate::wire::program::{
-    Command, DoorEvent, DoorState, Machine, Message, Piece, Report, SessionId, Settings,
-};
+use crate::wire::program::{Command, DoorEvent, DoorState, Machine, Message, Piece, SessionId, Settings};
 use crate::wire::socket::{Answer, Message as Said};
 
 emacs::use_symbols! {
@@ -220,7 +218,13 @@ impl Module {
             let Some(channel) = &mut self.followed.channel else { break false };
             let Some(line) = channel.next_line() else { break false };
             match serde_json::from_slice(line) {
-                Ok(Report::Hub(message)) => {
+                Ok(Message::Welcome { version }) if version != VERSION => {
+                    let reason = format!("It is version {version}, and Emacs has todo-write {VERSION}.");
+                    break self.refuse(reason, &mut fed);
+                }
+                Ok(Message::Refused(reason)) => break self.refuse(reason, &mut fed),
+                Ok(Message::Welcome { .. } | Message::Pulse) => {}
+                Ok(message) => {
                     let session = message.session();
                     // A panic ends that session only.
                     if catch_unwind(AssertUnwindSafe(|| self.take(message, &mut fed))).is_err() {
@@ -228,12 +232,6 @@ impl Module {
                         fed.news.extend(self.lose(session));
                     }
                 }
-                Ok(Report::Welcome { version }) if version != VERSION => {
-                    let reason = format!("It is version {version}, and Emacs has todo-write {VERSION}.");
-                    break self.refuse(reason, &mut fed);
-                }
-                Ok(Report::Refused(reason)) => break self.refuse(reason, &mut fed),
-                Ok(Report::Welcome { .. } | Report::Pulse) => {}
                 // The program is of the same version, so this is a defect.
                 Err(_) => fed.news.extend(self.lose(None)),
             }

@@ -113,26 +113,6 @@ pub struct Opening {
     pub codex: Option<Vec<PathBuf>>,
 }
 
-/// What the program tells Emacs.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-// Nearly all of them are of the hub.
-#[allow(clippy::large_enum_variant)]
-pub enum Report {
-    /// The answer to [`Command::Hello`].
-    Welcome {
-        /// The version of the program.
-        version: String,
-    },
-    /// The Emacs is not served, with the reason. The program ends.
-    Refused(String),
-    /// It lives.
-    Pulse,
-    /// What the program's hub reports. Numbers of sessions and rounds are those of the commands, and files are
-    /// named as on the program's machine.
-    Hub(Message),
-}
-
 /// The options of a hub.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Settings {
@@ -182,10 +162,20 @@ pub struct Piece {
     pub grew: Option<SystemTime>,
 }
 
-/// What was found, read and asked.
+/// What the program tells Emacs: that it is there, and what was found, read and asked. Numbers of sessions and rounds
+/// are those of the commands, and files are named as on the program's machine.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
+    /// The answer to [`Command::Hello`].
+    Welcome {
+        /// The version of the program.
+        version: String,
+    },
+    /// The Emacs is not served, with the reason. The program ends.
+    Refused(String),
+    /// It lives.
+    Pulse,
     /// Something happened at the socket.
     Door(DoorEvent),
     /// A session's file has new lines.

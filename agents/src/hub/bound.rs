@@ -90,7 +90,11 @@ pub(super) fn bound(
         }
         Message::Door(door::Event::Message(_, said)) => bind_said(machine, said),
         Message::Door(door::Event::State(door::State::Failed(reason))) => *reason = line(reason),
-        Message::DoorThere(..) | Message::Connection(..) => return None,
+        Message::Welcome { .. }
+        | Message::Refused(_)
+        | Message::Pulse
+        | Message::DoorThere(..)
+        | Message::Connection(..) => return None,
         Message::Door(_) | Message::Ready { .. } | Message::Quiet(..) | Message::Silent(_) => {}
     }
     Some(match message {

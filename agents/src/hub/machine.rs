@@ -24,7 +24,7 @@ use crate::threads::{self, lock};
 use todo_write::list::input::Options;
 use todo_write::wire::bounds::{ENTRIES, LINE, SMALL_FILE, WAIT};
 use todo_write::wire::program::{
-    self as pipe, Command, Connection, ConnectionState, Machine, Message, Report, SessionId, Settings,
+    self as pipe, Command, Connection, ConnectionState, Machine, Message, SessionId, Settings,
 };
 use todo_write::wire::socket;
 
@@ -284,12 +284,12 @@ impl Link {
     }
 
     fn receive(&self, text: &[u8]) -> Result<(), String> {
-        let report = serde_json::from_slice(text)
+        let message = serde_json::from_slice(text)
             .map_err(|error| format!("it sent a line that this version does not read: {error}"))?;
-        match report {
-            Report::Pulse => {}
-            Report::Refused(reason) => return Err(reason),
-            Report::Welcome { version } => {
+        match message {
+            Message::Pulse => {}
+            Message::Refused(reason) => return Err(reason),
+            Message::Welcome { version } => {
                 let mut state = lock(&self.state);
                 if std::mem::replace(&mut state.is_welcomed, true) {
                     return Err("it began twice".to_owned());
@@ -299,7 +299,7 @@ impl Link {
                     self.common.queue.push(Message::Connection(self.machine.name.clone(), connected));
                 }
             }
-            Report::Hub(message) => self.pass(message)?,
+            message => self.pass(message)?,
         }
         Ok(())
     }

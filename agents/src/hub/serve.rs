@@ -11,7 +11,7 @@ use super::handle::{Hub, Local};
 use crate::lines::{Line, Lines};
 use crate::threads;
 use todo_write::wire::bounds::LINE;
-use todo_write::wire::program::{self, Command, Message, Report};
+use todo_write::wire::program::{self, Command, Message};
 use todo_write::wire::socket::line;
 
 /// Serves a hub that reads commands from `input` and writes reports to `output` until either ends. `bell` rings
@@ -39,10 +39,10 @@ pub fn serve(
         return Err("the first line is no greeting of Emacs".to_owned());
     };
     if let Err(reason) = admit(&id, &name) {
-        output.report(&Report::Refused(reason.clone()))?;
+        output.report(&Message::Refused(reason.clone()))?;
         return Err(reason);
     }
-    output.report(&Report::Welcome { version: local.version.clone() })?;
+    output.report(&Message::Welcome { version: local.version.clone() })?;
     let hub = Arc::new(Hub::new(local));
     let own = Arc::clone(&hub);
     let obey = move || {
@@ -67,13 +67,13 @@ pub fn serve(
     let mut last = Instant::now();
     while !hub.is_closed() {
         let message = hub.take(program::PULSE.saturating_sub(last.elapsed()));
-        let report = match message {
-            Some(message) => Report::Hub(message),
-            None if last.elapsed() >= program::PULSE => Report::Pulse,
+        let message = match message {
+            Some(message) => message,
+            None if last.elapsed() >= program::PULSE => Message::Pulse,
             None => continue,
         };
         last = Instant::now();
-        output.report(&report)?;
+        output.report(&message)?;
     }
     // That thread has closed the hub, and ends.
     reader.join().ok().flatten().map_or(Ok(()), Err)
@@ -108,11 +108,11 @@ impl<W: Write> Output<W> {
         self.to.write_all(line).and_then(|()| self.to.flush()).map_err(|error| error.to_string())
     }
 
-    /// Writes a report. All of them are short, since pieces are cut where they are read and tables are bounded; a
+    /// Writes a message. All of them are short, since pieces are cut where they are read and tables are bounded; a
     /// name that is not text cannot be sent.
-    fn report(&mut self, report: &Report) -> Result<(), String> {
-        let is_urgent = !matches!(report, Report::Hub(Message::Events(..)) | Report::Pulse);
-        match line(report) {
+    fn report(&mut self, message: &Message) -> Result<(), String> {
+        let is_urgent = !matches!(message, Message::Events(..) | Message::Pulse);
+        match line(message) {
             Ok(line) if line.len() <= LINE + 1 => self.write(&line, is_urgent),
             _ => Ok(()),
         }

@@ -15,7 +15,7 @@ use todo_write::recorder::Recorder;
 use todo_write::wire::bounds::ENTRIES;
 use todo_write::wire::event::{Agent, Event};
 use todo_write::wire::program::{
-    Command, Connection, ConnectionState, Machine, Message, Opening, Piece, Report, Settings,
+    Command, Connection, ConnectionState, Machine, Message, Opening, Piece, Settings,
 };
 use todo_write::wire::socket::{Answer, Message as Said, PROTOCOL, Welcome};
 use todo_write_mcp::follower::Follower;
@@ -466,9 +466,9 @@ fn a_call_of_a_program_there_is_answered_from_here() {
 fn a_call_of_a_machine_whose_clock_is_behind_is_judged_by_that_clock_only() {
     let (there, mut here) = (There::new("build"), Here::new());
     let mut late = call(1, 7, "tool", "");
-    late["hub"]["door"]["message"][1]["until"] = 1.into();
+    late["door"]["message"][1]["until"] = 1.into();
     let mut unknown = hello(2);
-    unknown["hub"]["door"]["message"][1]["roles"] = json!(["tool", "later"]);
+    unknown["door"]["message"][1]["roles"] = json!(["tool", "later"]);
     forge(&mut here, &there, |_| vec![unknown, hello(1), late]);
     let until = here.wait(|message| match message {
         Message::DoorThere(_, door::Event::Message(1, Said::Call(call))) => Some(call.until),
@@ -529,21 +529,18 @@ fn a_machine_reaches_no_session_or_file_that_is_not_its_own() {
         json!({"events": [], "is_last": true, "is_restart": false, "bytes": 1, "skipped": 0, "size": 0,
         "thread": key, "project": "../../etc", "warning": null, "grew": null, "since": null})
     };
-    let hub = |message: Value| json!({"hub": message});
     let process = json!({"pid": 1, "machine": null, "is_suspended": false, "file": "/ssh:test:/x",
         "started_at": null, "session": "../s", "status": "busy", "waiting_for": null, "folder": "/ssh:test:/x",
         "start": null});
     let reports = |own: u64| {
         vec![
-            hub(json!({"unreadable": [followed, "forged"]})),
-            hub(json!({"events": [followed, piece("claude:s")]})),
-            hub(json!({"moved": [own, "/ssh:test:/etc/passwd"]})),
-            hub(json!({"events": [own, piece("../../test/claude:s")]})),
-            hub(
-                json!({"processes": {"home": "/home/.claude", "machine": "test", "live": [process], "killed": []}}),
-            ),
-            hub(json!({"connection": ["test", {"lost": {"reason": "forged", "is_missing": false}}]})),
-            hub(json!({"ready": {"session": own, "has_processes": false}})),
+            json!({"unreadable": [followed, "forged"]}),
+            json!({"events": [followed, piece("claude:s")]}),
+            json!({"moved": [own, "/ssh:test:/etc/passwd"]}),
+            json!({"events": [own, piece("../../test/claude:s")]}),
+            json!({"processes": {"home": "/home/.claude", "machine": "test", "live": [process], "killed": []}}),
+            json!({"connection": ["test", {"lost": {"reason": "forged", "is_missing": false}}]}),
+            json!({"ready": {"session": own, "has_processes": false}}),
         ]
     };
     let own = forge(&mut here, &there, reports);
@@ -563,7 +560,7 @@ fn a_machine_reaches_no_session_or_file_that_is_not_its_own() {
 
 /// What the hub of a machine says of the program `id` at its socket.
 fn said(id: u64, message: &Value) -> Value {
-    json!({"hub": {"door": {"message": [id, message]}}})
+    json!({"door": {"message": [id, message]}})
 }
 
 fn hello(id: u64) -> Value {
@@ -598,14 +595,14 @@ fn a_machine_that_passes_a_bound_is_disconnected_with_the_reason() {
     let call_of = |id: u64, session: Option<&str>| {
         said(id, &json!({"type": "call", "call": 1, "role": "tool", "session": session, "arguments": ""}))
     };
-    let closed = |id: u64| json!({"hub": {"door": {"closed": id}}});
+    let closed = |id: u64| json!({"door": {"closed": id}});
     let clients = |session: Option<&'static str>| {
         (1..=5_001).flat_map(move |id| [hello_of(id, id.to_string()), call_of(id, session), closed(id)])
     };
     let large = "x".repeat(1 << 20);
     let home = |number: u64| {
         let home = format!("/{number}");
-        json!({"hub": {"processes": {"home": home, "machine": null, "live": [], "killed": []}}})
+        json!({"processes": {"home": home, "machine": null, "live": [], "killed": []}})
     };
     let cases: Vec<(Vec<Value>, &str)> = vec![
         (vec![json!({"welcome": {"version": "6"}})], "it began twice"),
@@ -637,7 +634,7 @@ fn a_machine_that_passes_a_bound_is_disconnected_with_the_reason() {
         fs::remove_file(there.home.path().join("forged")).unwrap();
     }
     // As many as may be are no reason.
-    let ready = |id: u64| json!({"hub": {"ready": {"session": id, "has_processes": false}}});
+    let ready = |id: u64| json!({"ready": {"session": id, "has_processes": false}});
     let id = forge(&mut here, &there, |id| programs().chain(questions(1, 200)).chain([ready(id)]).collect());
     here.ready(id);
 }
@@ -699,8 +696,8 @@ fn a_list_that_no_call_could_have_sent_is_dropped() {
         let events: Value = serde_json::from_str(&good.replace("Dig", task).replace(old, &new)).unwrap();
         let piece = json!({"events": events, "is_last": true, "is_restart": false, "bytes": 1, "skipped": 0, "size": 0,
             "thread": format!("claude:s{n}"), "project": null, "warning": null, "grew": null, "since": null});
-        let report = json!({"hub": {"events": [id, piece]}});
-        assert!(serde_json::from_value::<Report>(report.clone()).is_ok());
+        let report = json!({"events": [id, piece]});
+        assert!(serde_json::from_value::<Message>(report.clone()).is_ok());
         report
     };
     forge(&mut here, &there, |id| {
@@ -709,13 +706,13 @@ fn a_list_that_no_call_could_have_sent_is_dropped() {
         let mut reports: Vec<Value> = reports.collect();
         // As the work of a subagent, one would be written unchecked.
         let mut nested = report(id, 5, "\\u0007");
-        for event in nested["hub"]["events"][1]["events"].as_array_mut().unwrap() {
+        for event in nested["events"][1]["events"].as_array_mut().unwrap() {
             let kind = event["kind"].take();
             event["kind"] = json!({"OfSubagent": {"subagent": "a", "call": null, "kind": kind}});
         }
-        assert!(serde_json::from_value::<Report>(nested.clone()).is_ok());
+        assert!(serde_json::from_value::<Message>(nested.clone()).is_ok());
         let mut many = report(id, 6, "Dig");
-        for event in many["hub"]["events"][1]["events"].as_array_mut().unwrap() {
+        for event in many["events"][1]["events"].as_array_mut().unwrap() {
             if let Some(plan) = event["kind"].pointer_mut("/List/Ok") {
                 plan["notices"] = vec!["repaired"; ENTRIES + 1].into();
             }
