@@ -15,7 +15,7 @@ pub mod files;
 pub(crate) mod line;
 mod outcomes;
 pub mod process_files;
-pub(crate) mod prompts;
+mod prompts;
 mod sources;
 pub(crate) mod tasks;
 mod tools;

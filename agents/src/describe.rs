@@ -3,17 +3,16 @@
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use crate::claude::LONGEST_FOLDER;
 use crate::claude::files::custom_title;
-use crate::claude::line::{all_text, is_of_model, is_of_user, message, parse};
-use crate::claude::prompts::Said;
+use crate::claude::line::parse;
+use crate::claude::{ClaudeReader, LONGEST_FOLDER};
 use crate::codex::{self, CodexReader};
-use crate::field::{is_true, text, title};
+use crate::field::{is_true, text};
 use todo_write::file;
 use todo_write::list::input::Options;
 use todo_write::list::raw::Raw;
 use todo_write::text::{beginning, excerpt};
-use todo_write::wire::event::{Agent, EventKind};
+use todo_write::wire::event::{Agent, Event, EventKind};
 use todo_write::wire::program::Description;
 
 /// Bytes read at the beginning.
@@ -39,13 +38,16 @@ pub fn describe(path: &Path) -> Option<Description> {
         is_subagent: false,
         has_processes: false,
     };
-    let mut command = None;
+    let mut lines = ClaudeReader::new(Options::default());
     loop {
         if let Some(line) = parse(&bytes, &mut Vec::new()) {
-            add(&mut description, &line, &mut command);
+            add(&mut description, &line);
+            lines.read_line(&bytes);
+            description.title = first_title(lines.take_events());
         }
         bytes.clear();
-        if description.title.is_some() || reader.read_until(b'\n', &mut bytes).ok()? == 0 {
+        let is_known = description.title.is_some() || description.is_subagent;
+        if is_known || reader.read_until(b'\n', &mut bytes).ok()? == 0 {
             break;
         }
     }
@@ -79,10 +81,7 @@ fn describe_rollout(first: &[u8], mut rest: impl BufRead) -> Option<Description>
     while title.is_none() && rest.read_until(b'\n', &mut bytes).ok()? > 0 {
         reader.read_line(&bytes);
         bytes.clear();
-        title = reader.events.take().into_iter().find_map(|event| match event.kind {
-            EventKind::Title(title) => Some(title),
-            _ => None,
-        });
+        title = first_title(reader.events.take());
     }
     Some(Description {
         agent: Agent::Codex,
@@ -119,26 +118,19 @@ fn field(line: &Raw<'_>, name: &str) -> Option<String> {
     Some(beginning(text(line, name), LONGEST_FOLDER)).filter(|text| !text.is_empty())
 }
 
-/// Adds what a line tells. `command` is the user's last command, which a model may yet answer.
-fn add(description: &mut Description, line: &Raw<'_>, command: &mut Option<String>) {
+fn first_title(events: Vec<Event>) -> Option<String> {
+    events.into_iter().find_map(|event| match event.kind {
+        EventKind::Title(title) => Some(title),
+        _ => None,
+    })
+}
+
+/// Adds what a line tells.
+fn add(description: &mut Description, line: &Raw<'_>) {
     if description.session.is_empty() {
         text(line, "sessionId").clone_into(&mut description.session);
         description.is_subagent = is_true(line, "isSidechain");
     }
     description.has_processes |= !text(line, "entrypoint").is_empty();
     description.folder = description.folder.take().or_else(|| field(line, "cwd"));
-    let message = message(line);
-    let prompt = match text(line, "type") {
-        "assistant" if is_of_model(message) => command.take(),
-        "user" if is_of_user(line) => match Said::of(&all_text(message)) {
-            Some(Said::Prompt(text)) => Some(text),
-            Some(Said::Command(text)) => {
-                *command = Some(text);
-                None
-            }
-            None => None,
-        },
-        _ => None,
-    };
-    description.title = prompt.and_then(|prompt| title(&prompt));
 }

@@ -27,33 +27,12 @@ const NO_PROMPTS: [&str; 10] = [
     "This session is being continued",
 ];
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Said {
-    Prompt(String),
-    /// A command with its arguments, which is a prompt if the model answers.
-    Command(String),
-}
-
-impl Said {
-    /// What the user said in a message; `None` for a message of others.
-    pub(crate) fn of(text: &str) -> Option<Said> {
-        let text = without_added(text).trim();
-        let is_command = ["<command-name>", "<command-message>"].iter().any(|tag| text.starts_with(tag));
-        if let Some(name) = tagged(text, "command-name").filter(|_| is_command) {
-            let arguments = text.split_once("<command-args>").map_or("", |(_, rest)| rest);
-            let arguments = arguments.split("</command-args>").next().unwrap_or_default();
-            return Some(Said::Command(format!("{name} {}", arguments.trim()).trim().to_owned()));
-        }
-        let is_prompt = !text.is_empty() && !NO_PROMPTS.iter().any(|start| text.starts_with(start));
-        is_prompt.then(|| Said::Prompt(text.to_owned()))
-    }
-}
-
 /// Whether a text warns the model of the next line, a command of the user that is no prompt.
 fn is_caveat(text: &str) -> bool {
     ["<local-command-caveat>", "Caveat: "].iter().any(|start| text.starts_with(start))
 }
 
+/// A command with its arguments, which is a prompt if the model answers.
 #[derive(Debug)]
 pub(super) struct SlashCommand {
     source: Arc<Source>,
@@ -66,18 +45,25 @@ impl ClaudeReader {
     /// Reads the text of a message in the user's name. `is_of_user` tells whether the user may have sent it.
     pub(super) fn said(&mut self, origin: &Origin<'_>, text: &str, is_of_user: bool) {
         let is_local = std::mem::replace(&mut self.is_command_local, is_caveat(text));
-        match Said::of(text).filter(|_| is_of_user) {
-            Some(Said::Prompt(prompt)) => self.prompt(origin, prompt),
+        let text = without_added(text).trim();
+        let is_command = ["<command-name>", "<command-message>"].iter().any(|tag| text.starts_with(tag));
+        match tagged(text, "command-name").filter(|_| is_command) {
+            _ if !is_of_user => {}
             // A subagent has no commands.
-            Some(Said::Command(text)) if origin.source.subagent.is_none() => {
+            Some(_) if origin.source.subagent.is_some() => {}
+            Some(name) => {
                 if !is_local {
                     self.is_idle = false;
                     self.emit(origin, EventKind::TurnBegun);
                 }
+                let arguments = text.split_once("<command-args>").map_or("", |(_, rest)| rest);
+                let arguments = arguments.split("</command-args>").next().unwrap_or_default().trim();
+                let text = format!("{name} {arguments}").trim().to_owned();
                 let (source, uuid) = (origin.source.clone(), origin.uuid.to_owned());
                 self.command = Some(SlashCommand { source, uuid, time: origin.time, text });
             }
-            _ => {}
+            None if text.is_empty() || NO_PROMPTS.iter().any(|start| text.starts_with(start)) => {}
+            None => self.prompt(origin, text.to_owned()),
         }
     }
 
