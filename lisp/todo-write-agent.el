@@ -28,11 +28,12 @@
 (cl-defstruct (todo-write-agent--entry
                (:constructor todo-write-agent--make-entry) (:copier nil))
   "An agent, and what the user has seen of it.
-AGENT is its plist as told last.  UNSEEN means that it came to rest while it
-was not visible, DISMISSED that the user dismissed its state.  RESTED is the
-time at which it came to rest last.  SEEN is when the user saw its refused
-calls last, MISSED the number of those of an earlier session."
-  agent unseen dismissed (rested -1) (seen 0) (missed 0))
+AGENT is its plist as told last, made of KNOWN.  UNSEEN means that it came
+to rest while it was not visible, DISMISSED that the user dismissed its
+state.  RESTED is the time at which it came to rest last.  SEEN is when the
+user saw its refused calls last, MISSED the number of those of an earlier
+session."
+  agent known unseen dismissed (rested -1) (seen 0) (missed 0))
 
 ;;; Names
 
@@ -96,6 +97,9 @@ rank newest first, those that stopped after the others."
 (defvar todo-write-agent--entries (make-hash-table :test #'equal)
   "The `todo-write-agent--entry's of agents, by the keys of their threads.")
 
+(defvar todo-write-agent--sorted nil
+  "The agents in order, or nil after a change of any.")
+
 (defvar todo-write-agent--began nil
   "Time at which tracking began, in milliseconds since the epoch, or nil.
 Agents are tracked while `todo-write-agent-functions' has functions.")
@@ -127,9 +131,12 @@ Those that need the user come first; subagents are left out.  The keys are
 Times are in milliseconds since the epoch.  Do not modify the plists."
   (unless todo-write-agent--began
     (todo-write-agent--update-all))
-  (sort (cl-loop for entry being the hash-values of todo-write-agent--entries
-                 collect (todo-write-agent--entry-agent entry))
-        #'todo-write-agent-before-p))
+  (copy-sequence
+   (or todo-write-agent--sorted
+       (setq todo-write-agent--sorted
+             (sort (cl-loop for entry being the hash-values of todo-write-agent--entries
+                            collect (todo-write-agent--entry-agent entry))
+                   #'todo-write-agent-before-p)))))
 
 (defun todo-write-agent (thread)
   "Return the agent of THREAD as a plist, or nil.
@@ -161,6 +168,7 @@ It gets VALUE by OPERATION in the buffer WHERE.  A variable watcher."
 
 (defun todo-write-agent--update-all ()
   "Update all agents; changes while nothing watched count as seen."
+  (setq todo-write-agent--sorted nil)
   (let ((keys (and (featurep 'todo-write-dyn)
                    (todo-write-core-call todo-write-dyn--agent-keys))))
     (maphash (lambda (key _) (unless (member key keys) (remhash key todo-write-agent--entries)))
@@ -172,11 +180,12 @@ It gets VALUE by OPERATION in the buffer WHERE.  A variable watcher."
   "Update the agent of THREAD after the event WHAT.
 For `todo-write-events-functions'."
   (when (memq what '(change request forgotten))
-    (todo-write-agent--update thread)))
+    (todo-write-agent--update thread nil (eq what 'change))))
 
-(defun todo-write-agent--update (thread &optional silently)
+(defun todo-write-agent--update (thread &optional silently changes)
   "Update the agent of THREAD, and tell what changed.
-If SILENTLY is non-nil, nothing is told, and what it did counts as seen."
+If SILENTLY is non-nil, nothing is told, and what it did counts as seen.
+With CHANGES, that is all: what the user saw and was asked is the same."
   (let* ((began (or (and (not silently) todo-write-agent--began) most-positive-fixnum))
          (entry (gethash thread todo-write-agent--entries))
          (old (and entry (todo-write-agent--entry-agent entry)))
@@ -193,8 +202,13 @@ If SILENTLY is non-nil, nothing is told, and what it did counts as seen."
                        ;; Those that the journal counts are not counted again.
                        :seen (if (> missed 0) (todo-write-core-now) 0)))
           (puthash thread entry todo-write-agent--entries)))
-      (setq new (todo-write-agent--of thread known entry began))
-      (setf (todo-write-agent--entry-agent entry) new))
+      (setq new (if (and changes
+                         (equal known (cl-shiftf (todo-write-agent--entry-known entry) known)))
+                    old
+                  (setf (todo-write-agent--entry-agent entry)
+                        (todo-write-agent--of thread known entry began)))))
+    (unless (eq old new)
+      (setq todo-write-agent--sorted nil))
     (unless (or silently (equal old new))
       (let ((inhibit-quit t))
         (todo-write-events-run-functions 'todo-write-agent-functions thread old new)))))
@@ -252,7 +266,9 @@ seen."
 (defun todo-write-agent--see-refused (entry)
   "Note in ENTRY that the user sees the refused calls."
   (setf (todo-write-agent--entry-seen entry) (todo-write-core-now)
-        (todo-write-agent--entry-missed entry) 0))
+        (todo-write-agent--entry-missed entry) 0
+        ;; The module counts from now on.
+        (todo-write-agent--entry-known entry) nil))
 
 (defun todo-write-agent-plist (thread known &rest more)
   "Return the plist of the agent of THREAD with the keys MORE.
