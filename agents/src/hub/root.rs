@@ -20,6 +20,8 @@ use todo_write::wire::program::{Message, SessionId, Settings};
 
 /// The time between rounds for files that keep changing.
 const PACE: Duration = Duration::from_millis(100);
+/// How long a session does not grow before the files beside its transcript count: its agent writes them first.
+const SETTLES: Duration = Duration::from_secs(1);
 
 /// What the thread is told.
 #[derive(Debug)]
@@ -105,11 +107,11 @@ impl Root {
     /// When the next round begins if no order comes before.
     fn next_round(&self) -> Option<Instant> {
         let interval = self.around.settings.interval;
-        let has_grown = self.sessions.values().any(|session| session.has_grown);
-        let has_changed = has_grown || !self.around.watches.changes.is_empty();
         let has_files = !self.sessions.is_empty() || self.around.home.is_some();
+        let has_changed = !self.around.watches.changes.is_empty();
         let soon = has_changed.then(|| self.begun + PACE.min(interval));
-        soon.into_iter().chain(has_files.then(|| self.looked + interval)).min()
+        let settled = self.sessions.values().filter_map(|session| session.settles);
+        settled.chain(soon).chain(has_files.then(|| self.looked + interval)).min()
     }
 
     fn obey(&mut self, order: Order) {
@@ -191,7 +193,7 @@ impl Root {
             self.look_at_all();
         }
         for session in self.sessions.values_mut() {
-            session.is_due |= std::mem::take(&mut session.has_grown);
+            session.is_due |= session.settles.take_if(|settles| *settles <= self.begun).is_some();
         }
         for file in &changes {
             let mut is_known = false;
@@ -282,7 +284,9 @@ impl Root {
         if done == Done::Over {
             return self.forget(id);
         }
-        (session.is_due, session.has_grown) = (false, done == Done::Grown);
+        session.is_due = false;
+        session.settles =
+            (done == Done::Grown).then(|| Instant::now() + SETTLES.min(self.around.settings.interval));
         if std::mem::take(&mut session.is_checked) {
             // It is ready once the processes are read after it.
             session.is_read = true;

@@ -1,7 +1,7 @@
 //! Reads a session that is followed.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::around::Around;
 use crate::describe::describe;
@@ -47,8 +47,8 @@ pub(super) struct Session {
     pub(super) is_read: bool,
     /// Whether it is to be read before what processes say is told, so that processes have the last word.
     pub(super) is_owed: bool,
-    /// Whether it has grown, and is read in the next round, too.
-    pub(super) has_grown: bool,
+    /// When it is read again unless it grows meanwhile.
+    pub(super) settles: Option<Instant>,
     /// When it changed last, as far as that is known.
     pub(super) changed: SystemTime,
     /// Whether nothing of it was sent: its events begin then, also if it was followed before.
@@ -77,7 +77,7 @@ impl Session {
             is_checked: true,
             is_read: false,
             is_owed: false,
-            has_grown: false,
+            settles: None,
             changed,
             is_new: true,
             is_wanted: is_asked,
