@@ -23,7 +23,6 @@
 (declare-function acp-send-response "ext:acp")
 (declare-function acp-subscribe-to-notifications "ext:acp")
 (declare-function acp-subscribe-to-requests "ext:acp")
-(defvar todo-write-view-thread)
 
 ;;; Plans
 

@@ -156,22 +156,14 @@ TEXT is a message with a no, or the edited plan that a yes approves."
     (todo-write-socket-answer
      program (todo-write-permission--call-message call) t "Answered."
      (cond ((consp (car value))
-            (list :behavior "allow"
-                  :answers (todo-write-permission--answers
-                            value (lambda (answers) (string-join answers ", ")))
-                  :choices (todo-write-permission--answers value #'vconcat)))
+            (let ((answers (make-hash-table :test #'equal)))
+              (pcase-dolist (`(,question . ,answer) value)
+                (puthash question
+                         (vconcat (mapcar #'todo-write-core-plain (ensure-list answer))) answers))
+              (list :behavior "allow" :answers answers)))
            (text (append value (list (if (equal "allow" (plist-get value :behavior)) :plan :message)
                                      (todo-write-core-plain text))))
            (t value)))))
-
-(defun todo-write-permission--answers (value join)
-  "Return VALUE, an alist of questions and answers, as an object for the hook.
-JOIN makes one value of a list of answers."
-  (let ((object (make-hash-table :test #'equal)))
-    (pcase-dolist (`(,question . ,answer) value)
-      (puthash question (funcall join (mapcar #'todo-write-core-plain (ensure-list answer)))
-               object))
-    object))
 
 (add-hook 'todo-write-tell-said-functions #'todo-write-permission--withdraw-answered)
 (todo-write-socket-define-role "permission" #'todo-write-permission--receive)

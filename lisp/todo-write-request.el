@@ -121,7 +121,6 @@ not such a plist."
                by #'cddr do (setq open (plist-put open key value))))
     (todo-write-withdraw thread id)
     (setq todo-write-request--open (append todo-write-request--open (list open)))
-    (add-hook 'todo-write-events-functions #'todo-write-request--on-event)
     (todo-write-request--report thread (not (plist-member request :process)))
     (todo-write-events-dispatch thread 'request id)
     id))
@@ -257,8 +256,6 @@ If OUTCOME is nil, record nothing.  ANSWER and TEXT are the user's; see
           (with-demoted-errors "Recording an answer: %S"
             (when outcome
               (todo-write-request--record request outcome answer text)))
-        (unless todo-write-request--open
-          (remove-hook 'todo-write-events-functions #'todo-write-request--on-event))
         (todo-write-events-dispatch thread 'request (plist-get request :id))
         (when (and (member outcome '(nil "withdrawn")) (plist-get request :withdrawn))
           (with-demoted-errors "todo-write: %S"
@@ -308,6 +305,8 @@ For `todo-write-events-functions'."
       (setq todo-write-request--open (seq-difference todo-write-request--open requests #'eq))
       (dolist (request requests)
         (todo-write-request--close request (unless (eq what 'forgotten) "withdrawn"))))))
+
+(add-hook 'todo-write-events-functions #'todo-write-request--on-event)
 
 (provide 'todo-write-request)
 ;;; todo-write-request.el ends here

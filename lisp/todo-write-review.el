@@ -466,7 +466,7 @@ Elsewhere, show those of the whole plan."
          (buffer (if (plist-get found :files) (get-buffer-create todo-write-review--buffer)
                    (user-error "%s" (todo-write-review--nothing thread scope)))))
     (with-current-buffer buffer
-      (todo-write-visit-begin-diff (todo-write-visit-folder thread))
+      (setq default-directory (todo-write-visit-folder thread))
       (todo-write-review-mode)
       (setq todo-write-view-thread thread
             todo-write-review--scope scope)

@@ -130,11 +130,13 @@ NAME may have the prefix of the machine of this buffer, which stays."
 (defun todo-write-visit-folder (thread)
   "Return the folder of the project of THREAD, or the home folder if it is gone."
   (let ((project (plist-get (todo-write-about thread) :project)))
-    (if (and project (or (file-remote-p project)
-                         (and (not (todo-write-machines-remote-part project))
-                              (file-directory-p project))))
-        (file-name-as-directory project)
-      (expand-file-name "~/"))))
+    (cond ((not (and project (or (file-remote-p project)
+                                 (and (not (todo-write-machines-remote-part project))
+                                      (file-directory-p project)))))
+           (expand-file-name "~/"))
+          ;; Below the root, the rest of a name could be that of a remote file.
+          ((equal "/" project) (file-name-quote project))
+          (t (file-name-as-directory project)))))
 
 ;;; Diffs
 
@@ -191,11 +193,6 @@ NOPROMPT and REST."
                    (user-error "No file here")))
       (user-error (unless noprompt (signal (car error) (cdr error)))))))
 
-(defun todo-write-visit-begin-diff (folder)
-  "Make FOLDER the one to which names in this buffer's diff are relative."
-  ;; Below the root, the rest of a name could be that of a remote file.
-  (setq default-directory (if (equal folder "/") (file-name-quote folder) folder)))
-
 ;;;###autoload (autoload 'todo-write-show-diff "todo-write-visit")
 (defun todo-write-show-diff (thread &optional id path)
   "Show the recorded changes of item ID of THREAD as a diff.
@@ -221,7 +218,7 @@ of the whole plan at point or of this buffer, by default of that of
         (erase-buffer)
         (pcase-dolist (`(,file . ,patch) patches)
           (insert (propertize (or patch "") 'todo-write-visit-file (list thread file)))))
-      (todo-write-visit-begin-diff folder)
+      (setq default-directory folder)
       (todo-write-visit-diff-mode)
       (setq header-line-format (concat " Changes of " (string-replace "%" "%%" what)))
       (goto-char (point-min))

@@ -202,12 +202,9 @@ pub struct Decision {
     /// The plan as the user edited it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
-    /// A text for each question.
+    /// The answers to each question, several if it takes them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answers: Option<BTreeMap<String, String>>,
-    /// The same with each chosen answer by itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub choices: Option<BTreeMap<String, Vec<String>>>,
+    pub answers: Option<BTreeMap<String, Vec<String>>>,
     /// What the user says to a refusal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,

@@ -212,7 +212,7 @@
       (should (equal '(:Tools? ["Rake" "Hoe"] :Which? ["Green"])
                      (plist-get (todo-write-opencode-tests--answer
                                  plugin request '(("Which?" . "Green") ("Tools?" "Rake" "Hoe")))
-                                :choices))))))
+                                :answers))))))
 
 ;;; Sessions and lists
 

@@ -386,7 +386,7 @@ class Reporter {
       const message = !isAllowed && decision.message ? { message: decision.message } : {};
       await this.#post(`/permission/${asked.id}/reply`, { reply, ...message });
     } else if (isAllowed) {
-      const answers = asked.questions.map(({ question }) => decision.choices?.[question]);
+      const answers = asked.questions.map(({ question }) => decision.answers?.[question]);
       if (answers.every(Array.isArray)) await this.#post(`/question/${asked.id}/reply`, { answers });
     } else {
       await this.#post(`/question/${asked.id}/reject`, {});

@@ -150,13 +150,17 @@ fn decision(input: &Value, choice: &Decision) -> Option<Value> {
     }
 }
 
-/// ANSWERS, if they answer each question of GIVEN, and nothing else.
-fn answers<'a>(given: &Value, answers: &'a BTreeMap<String, String>) -> Option<&'a BTreeMap<String, String>> {
+/// ANSWERS as Claude Code takes them, if they answer each question of GIVEN, and nothing else.
+fn answers<'a>(
+    given: &Value,
+    answers: &'a BTreeMap<String, Vec<String>>,
+) -> Option<BTreeMap<&'a str, String>> {
     let questions = given["questions"].as_array()?;
     let is_answered = |question: &Value| {
         question["question"].as_str().is_some_and(|question| answers.contains_key(question))
     };
-    (answers.len() == questions.len() && questions.iter().all(is_answered)).then_some(answers)
+    (answers.len() == questions.len() && questions.iter().all(is_answered))
+        .then(|| answers.iter().map(|(question, given)| (question.as_str(), given.join(", "))).collect())
 }
 
 #[cfg(test)]
@@ -207,10 +211,10 @@ mod tests {
     fn a_question_is_answered_with_its_questions_as_given() {
         let questions = json!([{"question": "Which?", "options": [{"label": "Blue"}], "multiSelect": false}]);
         let input = json!({"tool_name": "AskUserQuestion", "tool_input": {"questions": questions}});
-        let choice = json!({"behavior": "allow", "answers": {"Which?": "Blue"}});
-        let updated = json!({"questions": questions, "answers": {"Which?": "Blue"}});
+        let choice = json!({"behavior": "allow", "answers": {"Which?": ["Blue", "Red"]}});
+        let updated = json!({"questions": questions, "answers": {"Which?": "Blue, Red"}});
         assert_eq!(decision(&input, &choice), Some(json!({"behavior": "allow", "updatedInput": updated})));
-        for wrong in [json!({}), json!({"Other?": "Blue"}), json!({"Which?": 1}), Value::Null] {
+        for wrong in [json!({}), json!({"Other?": ["Blue"]}), json!({"Which?": 1}), Value::Null] {
             assert_eq!(decision(&input, &json!({"behavior": "allow", "answers": wrong})), None);
         }
     }

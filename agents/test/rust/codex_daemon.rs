@@ -357,7 +357,6 @@ fn decision(behavior: Behavior) -> Decision {
         mode: None,
         plan: None,
         answers: None,
-        choices: None,
         message: None,
         interrupt: false,
     }
@@ -546,7 +545,7 @@ fn questions_are_answered_by_their_ids() {
         json!({"questions": [{"question": "Which colour?", "header": "Colour",
                               "options": [{"label": "Blue", "description": "cold"}]}]})
     );
-    let answers = Some([("Which colour?".to_owned(), "Blue".to_owned())].into());
+    let answers = Some([("Which colour?".to_owned(), vec!["Blue".to_owned()])].into());
     garden.answer(id, Decision { answers, ..decision(Behavior::Allow) });
     assert_eq!(garden.result(), json!({"answers": {"colour": {"answers": ["Blue"]}}}));
 }

@@ -168,9 +168,8 @@ impl Question {
             }
             (Kind::Answers(ids), Behavior::Allow) => {
                 let given = decision.answers.as_ref()?;
-                let answer = |(text, id): &(String, String)| {
-                    Some((id.clone(), json!({"answers": [given.get(text)?]})))
-                };
+                let answer =
+                    |(text, id): &(String, String)| Some((id.clone(), json!({"answers": given.get(text)?})));
                 let answers: Map<String, Value> = ids.iter().map(answer).collect::<Option<_>>()?;
                 Some(json!({"answers": answers}))
             }
