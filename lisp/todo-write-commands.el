@@ -23,7 +23,7 @@
     (todo-write-attention todo-write-next-waiting)
     (todo-write-tell (todo-write-tell todo-write-view-mode todo-write-list-mode
                                       todo-write-review-mode))
-    (todo-write-org todo-write-copy)
+    (todo-write-visit todo-write-copy)
     (todo-write-review (todo-write-comment todo-write-visit-diff-mode) todo-write-review)
     (todo-write-search todo-write-search)
     (todo-write-view todo-write-show))

@@ -16,7 +16,6 @@
 (require 'diff-mode)
 (require 'todo-write-compose)
 (require 'todo-write-agent)
-(require 'todo-write-org)
 (require 'todo-write-visit)
 
 ;;; State
@@ -86,7 +85,7 @@ nothing.
                     minor-mode-overriding-map-alist)
               revert-buffer-function #'todo-write-review--draw-again)
   (setq-local todo-write-events-draw #'todo-write-review--set-header
-              todo-write-org-review #'todo-write-review--markdown)
+              todo-write-visit-markdown #'todo-write-review--markdown)
   (buffer-disable-undo)
   (add-hook 'window-buffer-change-functions
             ;; What is new may have changed before WINDOW showed it.

@@ -15,7 +15,7 @@
 (require 'bookmark)
 (require 'desktop)
 (require 'todo-write-view-test-helper)
-(require 'todo-write-org)
+(require 'todo-write-visit)
 (require 'todo-write-mode-line)
 (require 'todo-write-doctor)
 (require 'todo-write-history)

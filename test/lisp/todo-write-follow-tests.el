@@ -18,7 +18,7 @@
 (require 'todo-write-notify)
 (require 'todo-write-history)
 (require 'todo-write-list)
-(require 'todo-write-org)
+(require 'todo-write-visit)
 (require 'todo-write-request)
 
 (defconst todo-write-follow-tests--fixtures

@@ -21,7 +21,7 @@
 (require 'todo-write-history)
 (require 'todo-write-list)
 (require 'todo-write-mode-line)
-(require 'todo-write-org)
+(require 'todo-write-visit)
 (require 'todo-write-visit)
 (require 'efrit-do)
 

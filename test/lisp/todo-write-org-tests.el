@@ -13,7 +13,7 @@
 (require 'cl-lib)
 (require 'todo-write-view-test-helper)
 (require 'todo-write-history)
-(require 'todo-write-org)
+(require 'todo-write-visit)
 
 (defmacro todo-write-org-tests--with-plan (&rest body)
   "Run BODY in a live buffer of a plan of three tasks."
@@ -72,7 +72,7 @@
 (ert-deftest todo-write-copy-loads-org-only-when-asked ()
   (should (equal "nil" (todo-write-test-child
                         '(progn (require 'todo-write-view)
-                                (require 'todo-write-org)
+                                (require 'todo-write-visit)
                                 (prin1 (format "%s" (featurep 'ol))))))))
 
 ;;; Timelines

@@ -12,7 +12,7 @@
 (require 'ert)
 (require 'todo-write-test-helper)
 (require 'efrit-do)
-(require 'todo-write-org)
+(require 'todo-write-visit)
 
 (defvar todo-write-project-tests--ran nil
   "Non-nil once a directory variable has been evaluated.")

@@ -18,7 +18,7 @@
 (require 'todo-write-view-test-helper)
 (require 'todo-write-history)
 (require 'todo-write-notify)
-(require 'todo-write-org)
+(require 'todo-write-visit)
 (require 'efrit-do)
 
 (defvar todo-write-security-tests--ran nil

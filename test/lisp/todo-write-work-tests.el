@@ -10,7 +10,7 @@
 ;;; Code:
 
 (require 'ert)
-(require 'todo-write-org)
+(require 'todo-write-visit)
 (require 'todo-write-test-helper)
 
 (defun todo-write-work-tests--get (work &rest keys)
