@@ -505,35 +505,10 @@ the value of `todo-write-work' or `todo-write-patch'."
   "Return the definition of the tool `todo_write' for a model.
 It is an alist with name, description and input_schema that
 `json-serialize' takes."
-  (let ((text (lambda (description)
-                `((type . "string") (description . ,description)))))
-    `((name . "todo_write")
-      (description . "Update the task list. ALWAYS pass the COMPLETE todo list.
-
-Use this when:
-- Breaking down a complex task into steps
-- Starting work on a task (mark as in_progress)
-- Completing a task (mark as completed)
-- Adding new discovered work
-
-DO NOT use for simple single-step tasks like opening files.")
-      (input_schema
-       . ((type . "object")
-          (properties
-           . ((todos
-               . ((type . "array")
-                  (items
-                   . ((type . "object")
-                      (properties
-                       . ((content . ,(funcall text "Task in imperative form (e.g., 'Run tests')"))
-                          (status
-                           . ((type . "string")
-                              (enum . ["pending" "in_progress" "completed"])
-                              (description . "Current status")))
-                          (activeForm
-                           . ,(funcall text "Task in present continuous (e.g., 'Running tests')"))))
-                      (required . ["content" "status" "activeForm"])))))))
-          (required . ["todos"]))))))
+  (let ((tool (json-parse-string (todo-write-core-call todo-write-dyn--tool)
+                                 :object-type 'alist)))
+    `(,(assq 'name tool) ,(assq 'description tool)
+      (input_schema . ,(alist-get 'inputSchema tool)))))
 
 (defun todo-write-tool-arguments ()
   "Return the arguments of the tool `todo_write' as `gptel-make-tool' takes them."

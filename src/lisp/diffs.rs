@@ -11,6 +11,7 @@ use super::work::ShownWork;
 use crate::error::{Error, Problem};
 use crate::events::edit::{self, Edit, NotApplied};
 use crate::list::untyped;
+use crate::wire::TOOL;
 
 const VALUES: &str = "an outcome, changes, an observation, a stream event, work or a patch";
 
@@ -49,6 +50,11 @@ lisp! { env =>
             Err(NotApplied::Missing) => Edited::Missing(None),
             Err(NotApplied::TooLarge) => Edited::TooLarge(Symbol("too-large")),
         }
+    }
+
+    /// Return the definition of the tool `todo_write' as MCP has it, JSON text.
+    fn tool() -> &'static str {
+        TOOL
     }
 
     /// See `todo-write-to-json'.

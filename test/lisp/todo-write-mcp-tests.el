@@ -389,16 +389,5 @@ Its last element is a list of entries."
       (todo-write-test-wait (lambda () (eq 'paused (todo-write-state "claude:a"))))
       (should (eq 'killed (plist-get (todo-write-summary "claude:a") :ending))))))
 
-(ert-deftest todo-write-mcp-the-program-has-the-tool-of-the-package ()
-  (let ((ours (json-parse-string (json-serialize (todo-write-tool-schema))
-                                 :object-type 'alist))
-        (its (with-temp-buffer
-               (insert-file-contents
-                (expand-file-name "agents/src/mcp/tool.json" (getenv "TODO_WRITE_ROOT")))
-               (json-parse-buffer :object-type 'alist))))
-    (pcase-dolist (`(,key . ,its-key) '((name . name) (description . description)
-                                        (input_schema . inputSchema)))
-      (should (equal (alist-get key ours) (alist-get its-key its))))))
-
 (provide 'todo-write-mcp-tests)
 ;;; todo-write-mcp-tests.el ends here

@@ -19,15 +19,13 @@ use super::transport::{
     Fields, INVALID_PARAMS, METHOD_NOT_FOUND, Message, PARSE_ERROR, field, parse, refusal, send, success,
 };
 use crate::signal::on_signal;
+use todo_write::wire::TOOL;
 use todo_write::wire::bounds::LINE;
 use todo_write_mcp::lines::{Line, Lines};
 
 const NAME: &str = "todo_write";
 const INSTRUCTIONS: &str = "The user watches the list of todo_write in Emacs and can edit it. \
     The tool's result tells you of their edits: keep them in your next list.";
-/// The definition of the tool; a test compares it with `todo-write-tool-schema`. Because of its `_meta`,
-/// Claude Code shows the tool to the model without a search.
-const TOOL: &str = include_str!("tool.json");
 
 /// The supported versions of MCP, the latest first. Later ones have no `initialize`, so the client's name
 /// and roots would be unknown.
