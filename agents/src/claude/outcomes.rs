@@ -31,7 +31,7 @@ pub(super) fn refused_by(kind: &str) -> Option<RefusedBy> {
 const REJECTED: &str = "The user doesn't want to";
 
 /// The refusal that a result says in these words; none if the call was malformed, or could not run.
-pub(super) fn refusal(content: &str, origin: &Origin<'_>) -> Option<Refusal> {
+fn refusal(content: &str, origin: &Origin<'_>) -> Option<Refusal> {
     let is_of_check = content.starts_with("Permission for this action was denied by");
     // Where the user cannot be asked, the kind names the user all the same.
     let is_unasked = content.starts_with("Claude requested permission");
@@ -68,52 +68,51 @@ fn is_refusal(content: &str, origin: &Origin<'_>, is_command: bool) -> bool {
     is_denied || is_command && (origin.is_modern || content.starts_with("<tool_use_error>"))
 }
 
-pub(super) fn outcome(
+/// What a call did. `may_commit` tells of a command whether it may have made commits.
+pub(super) fn effect(
     content: &str,
     fields: &Raw<'_>,
     is_error: bool,
     origin: &Origin<'_>,
-    is_command: bool,
-) -> CallOutcome {
+    may_commit: Option<bool>,
+) -> Effect {
     let interrupted = is_true(fields, "interrupted");
-    match is_error {
+    let outcome = match is_error {
         false if !text(fields, "backgroundTaskId").is_empty() => CallOutcome::Background,
         false if interrupted => CallOutcome::Failed,
         false => CallOutcome::Ok,
         // It stays refused, whatever the text says.
         true if origin.refused_by.is_some() => CallOutcome::Refused,
         true if interrupted || code_in(content).is_some() => CallOutcome::Failed,
-        true if is_refusal(content, origin, is_command) => CallOutcome::Refused,
+        true if is_refusal(content, origin, may_commit.is_some()) => CallOutcome::Refused,
         true => CallOutcome::Failed,
+    };
+    let mut effect = Effect { outcome: Some(outcome), ..Effect::default() };
+    match (outcome, may_commit) {
+        (CallOutcome::Refused, _) => effect.refusal = refusal(content, origin),
+        (CallOutcome::Failed, Some(_)) => effect.exit_code = code_in(content),
+        (CallOutcome::Ok, Some(may_commit)) => {
+            // Else the text says why another code is no failure.
+            effect.exit_code = text(fields, "returnCodeInterpretation").is_empty().then_some(0);
+            if let Some(diff @ Raw::Object(_)) = fields.get("bashEditDiff") {
+                add_diff(diff, &mut effect);
+            }
+            if may_commit {
+                // The text for the model may be cut.
+                let stdout = text(fields, "stdout");
+                effect.git = git::commits(if stdout.is_empty() { content } else { stdout });
+            }
+            if let Some(told) = fields.get("gitOperation") {
+                add_operations(told, &mut effect.git);
+            }
+        }
+        _ => {}
     }
+    effect
 }
 
 /// The number in `Exit code N` at the beginning of a text.
 fn code_in(content: &str) -> Option<i64> {
     let rest = content.strip_prefix("Exit code ")?;
     rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
-}
-
-pub(super) fn exit_code(content: &str, fields: &Raw<'_>, outcome: CallOutcome) -> Option<i64> {
-    match outcome {
-        // Else the text says why another code is no failure.
-        CallOutcome::Ok if text(fields, "returnCodeInterpretation").is_empty() => Some(0),
-        CallOutcome::Failed => code_in(content),
-        _ => None,
-    }
-}
-
-/// Adds what the result of a successful command tells to its effect.
-pub(super) fn add_effect(may_commit: bool, effect: &mut Effect, fields: &Raw<'_>, content: &str) {
-    if let Some(diff @ Raw::Object(_)) = fields.get("bashEditDiff") {
-        add_diff(diff, effect);
-    }
-    if may_commit {
-        // The text for the model may be cut.
-        let stdout = text(fields, "stdout");
-        effect.git = git::commits(if stdout.is_empty() { content } else { stdout });
-    }
-    if let Some(told) = fields.get("gitOperation") {
-        add_operations(told, &mut effect.git);
-    }
 }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::edits::FileEdit;
-use super::outcomes::{add_effect, exit_code, outcome, refusal};
+use super::outcomes::effect;
 use super::tasks::{TaskResult, TaskUpdate};
 use super::{ClaudeReader, Origin};
 use crate::events::{push_recent, result};
 use crate::field::{shortened, text};
 use todo_write::events::git;
-use todo_write::events::work::{CallOutcome, is_shell};
+use todo_write::events::work::is_shell;
 use todo_write::list::input;
 use todo_write::list::raw::Raw;
 use todo_write::text::excerpt;
@@ -105,17 +105,7 @@ impl ClaudeReader {
             Some(Tool::Shell { may_commit }) => Some(*may_commit),
             _ => None,
         };
-        let outcome = outcome(&content, fields, is_error, origin, may_commit.is_some());
-        let mut effect = Effect { outcome: Some(outcome), ..Effect::default() };
-        if let Some(may_commit) = may_commit {
-            effect.exit_code = exit_code(&content, fields, outcome);
-            if outcome == CallOutcome::Ok {
-                add_effect(may_commit, &mut effect, fields, &content);
-            }
-        }
-        if outcome == CallOutcome::Refused {
-            effect.refusal = refusal(&content, origin);
-        }
+        let mut effect = effect(&content, fields, is_error, origin, may_commit);
         let counts = !call.as_ref().is_some_and(|call| call.effect.is_copied);
         let is_own = counts && origin.source.subagent.is_none();
         let command = text(fields, "backgroundTaskId");
