@@ -6,12 +6,11 @@
 //! A session may be followed again, by this Emacs or another, from a file that was moved or copied. What a
 //! thread has of a transcript ends at a position that it names, and only the events of later lines are recorded.
 
-pub mod apply;
 mod event;
-mod position;
 mod project;
 
 use std::collections::HashMap;
+use std::time::SystemTime;
 
 use serde_json::Map;
 
@@ -27,10 +26,8 @@ use crate::thread::activity::{By, End, Ending, Fact, Facts, Reported, Turn};
 use crate::thread::record::PositionRecord;
 use crate::thread::{Outcome, Thread};
 use crate::wire::event::{Event, EventKind, Source};
-use crate::wire::program::Machine;
-use apply::Applied;
+use crate::wire::program::{Machine, Piece};
 use event::{is_recent, line_time, metadata, turn};
-use position::{is_recorded, is_superseded};
 
 /// The changes of a thread by a batch of events.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +38,33 @@ pub struct ThreadUpdate {
     pub outcome: Option<Outcome>,
     /// What became of the agent, if the events tell of its turn.
     pub changed: Option<Changed>,
+}
+
+/// What the pieces up to a last one did.
+#[derive(Debug, Default)]
+pub struct Applied {
+    /// The number of bytes read and skipped.
+    bytes: u64,
+    /// The number of bytes skipped, because a line or a file was too long.
+    pub skipped: u64,
+    /// The size of the session's file, while it is read for the first time.
+    size: u64,
+    /// The key of the session's thread, once the file has named it.
+    pub thread: Option<String>,
+    /// When the session's file grew.
+    pub grew: Option<SystemTime>,
+    /// Sentences for the user about what could not be read.
+    pub warnings: Vec<String>,
+    /// The changes of threads.
+    pub updates: Vec<ThreadUpdate>,
+}
+
+impl Applied {
+    /// How much of the session's file is read, in percent, while it is read for the first time.
+    pub fn percent(&self) -> Option<u64> {
+        // There may be other files beside it.
+        self.bytes.saturating_mul(100).checked_div(self.size).map(|percent| percent.min(99))
+    }
 }
 
 /// Parts of the description of a thread: its project, the folder in which its session began if that is another
@@ -150,6 +174,49 @@ impl Recorder {
     /// The key of the thread that has the key `bare` on its machine.
     pub fn key(&self, bare: String) -> String {
         self.machine.as_ref().map_or(bare.clone(), |machine| format!("{}/{bare}", machine.name))
+    }
+
+    /// What was read and applied so far, before the last piece.
+    pub fn progress(&self) -> &Applied {
+        &self.applied
+    }
+
+    /// Records the events of a piece; returns what all pieces did if it is a last one.
+    pub fn apply(
+        &mut self,
+        piece: Piece,
+        store: &mut Store,
+        keep_completed: bool,
+        now: Millis,
+    ) -> Option<Applied> {
+        if piece.is_restart {
+            self.restart();
+            self.applied.thread = None;
+        }
+        if self.applied.thread.is_none() {
+            self.project = piece.project;
+        }
+        self.applied.grew = piece.grew.or(self.applied.grew);
+        self.applied.warnings.extend(piece.warning);
+        self.applied.bytes = self.applied.bytes.saturating_add(piece.bytes);
+        self.applied.skipped = self.applied.skipped.saturating_add(piece.skipped);
+        self.applied.size = self.applied.size.max(piece.size);
+        self.applied.thread = piece.thread.map(|bare| self.key(bare));
+        for event in &piece.events {
+            self.record(store, event, keep_completed, now);
+        }
+        // A piece ends with a line, so the journal's position is true after each.
+        self.save(store);
+        if !piece.is_last {
+            return None;
+        }
+        let updates = self.finish(store, now);
+        let mut applied = std::mem::take(&mut self.applied);
+        // The next pieces are of the same session.
+        self.applied.thread.clone_from(&applied.thread);
+        self.applied.grew = applied.grew;
+        applied.updates = updates;
+        Some(applied)
     }
 
     /// Records an event, unless it was recorded before. What it changes is saved by [`Recorder::save`].
@@ -265,6 +332,37 @@ impl Recorder {
             thread: key,
             ..PendingUpdate::default()
         }
+    }
+}
+
+/// Whether the line of an event was recorded before. If not, notes that it is recorded with this batch. The
+/// position alone decides, so nothing is recorded of an older copy of the file, which is shorter.
+fn is_recorded(thread: &Thread, pending: &mut PendingUpdate, event: &Event) -> bool {
+    // What no line tells, such as a title beside the file, changes nothing if it is known.
+    let Some(place) = &event.place else { return false };
+    let position = PositionRecord {
+        subagent: place.transcript.subagent.clone(),
+        session: event.source.session.clone(),
+        first: place.transcript.first,
+        offset: place.end,
+        ..PositionRecord::default()
+    };
+    let is_recorded = place.end <= thread.recorded_until(&position);
+    match pending.positions.iter_mut().find(|known| known.is_of_file(&position)) {
+        _ if is_recorded => {}
+        Some(known) => known.offset = known.offset.max(position.offset),
+        None => pending.positions.push(position),
+    }
+    is_recorded
+}
+
+/// Whether an event is a list that changes nothing: the thread has its call, the agent sent it before another
+/// one that the thread has, or the call had no effect.
+fn is_superseded(thread: &Thread, event: &Event) -> bool {
+    match &event.kind {
+        EventKind::List(_) => thread.has_call(None, event.time),
+        EventKind::EmacsCall { id, called, list } => list.is_none() || thread.has_call(Some(id), *called),
+        _ => false,
     }
 }
 
