@@ -8,7 +8,6 @@
 //!   call or delay it for any time, so a call without a result takes effect with the next message.
 //! - The files of subagents repeat lines of their session. Each line and each call counts once.
 
-mod commands;
 pub(crate) mod edits;
 mod figures;
 pub mod files;

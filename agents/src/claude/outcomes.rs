@@ -4,13 +4,13 @@
 //! versions have the words for the model only.
 
 use super::Origin;
-use super::commands::{add_diff, add_operations};
+use super::edits::add_diff;
 use crate::field::{is_true, text};
-use todo_write::events::git;
+use todo_write::events::git::{self, GitKind, GitOperation};
 use todo_write::events::payload::{Refusal, RefusedBy};
 use todo_write::events::work::CallOutcome;
 use todo_write::list::raw::Raw;
-use todo_write::text::excerpt;
+use todo_write::text::{beginning, excerpt};
 use todo_write::wire::event::Effect;
 
 /// Maximum number of characters of a reason.
@@ -115,4 +115,33 @@ pub(super) fn effect(
 fn code_in(content: &str) -> Option<i64> {
     let rest = content.strip_prefix("Exit code ")?;
     rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// Adds the operations of `gitOperation` of a result to the commits that are known by what the command printed, which
+/// has their titles.
+fn add_operations(operation: &Raw<'_>, known: &mut Vec<GitOperation>) {
+    let text = |part: &str, key: &str| operation.get(part)?.get(key)?.as_str();
+    let word = |part: &str, key: &str| text(part, key).map(|text| beginning(text, 40));
+    if let Some(told) = text("commit", "sha").and_then(GitOperation::commit) {
+        let place = known.iter().position(|one| one.kind == GitKind::Commit && one.id == told.id);
+        let place = place.unwrap_or_else(|| {
+            known.push(told);
+            known.len() - 1
+        });
+        known[place].action = word("commit", "kind").filter(|kind| kind != "committed");
+    }
+    if let Some(branch) = text("push", "branch") {
+        known.push(GitOperation::of_branch(GitKind::Push, branch));
+    }
+    if let Some(branch) = text("branch", "ref") {
+        let is_rebase = text("branch", "action") == Some("rebased");
+        let kind = if is_rebase { GitKind::Rebase } else { GitKind::Merge };
+        known.push(GitOperation::of_branch(kind, branch));
+    }
+    if let Some(fields @ Raw::Object(_)) = operation.get("pr") {
+        let number = fields.get("number").and_then(|number| number.to_json().as_u64());
+        let told = text("pr", "url").and_then(GitOperation::pull_request);
+        let told = told.unwrap_or_else(|| GitOperation { number, ..GitOperation::new(GitKind::PullRequest) });
+        known.push(GitOperation { action: word("pr", "action"), ..told });
+    }
 }
