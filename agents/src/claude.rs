@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::events::{Events, Goals, PendingCalls, RecentNames, push_recent};
-use crate::field::{LONGEST, is_true, millis, number, text, texts};
+use crate::field::{LONGEST, LONGEST_OUTPUT, folder, is_true, millis, number, text, texts};
 use figures::Responses;
 use line::{
     all_text, blocks, goal, is_known, is_of_model, is_of_user, kind, message, parse, tagged, text_of,
@@ -37,7 +37,7 @@ use todo_write::events::payload::RefusedBy;
 use todo_write::events::session::{Cost, Goal};
 use todo_write::list::input::Options;
 use todo_write::list::raw::Raw;
-use todo_write::text::{beginning, excerpt};
+use todo_write::text::excerpt;
 use todo_write::thread::activity::Background;
 use todo_write::wire::event::{Event, EventKind, Place, Source, lenient};
 use tools::{ToolCall, ToolResult};
@@ -47,10 +47,6 @@ const SUBAGENTS_APART: [u32; 3] = [2, 1, 2];
 
 /// A version from which on the line of each denied call names who denied it, but for subagents' lines.
 const DENIALS_NAMED: [u32; 3] = [2, 1, 331];
-
-/// Maximum number of bytes of the name of a folder, and of a result.
-pub(crate) const LONGEST_FOLDER: usize = 4_096;
-const LONGEST_RESULT: usize = 2_000;
 
 /// Reads the transcript of a session and those of its subagents.
 #[derive(Debug, Default)]
@@ -163,7 +159,7 @@ impl ClaudeReader {
         let time = self.date(line);
         self.title(line, time);
         if let Some(source) = self.sources.main(text(line, "sessionId")) {
-            let folder = beginning(text(line, "relocatedCwd"), LONGEST_FOLDER);
+            let folder = folder(line, "relocatedCwd");
             if !folder.is_empty() {
                 self.emit(&Origin::beside(source.clone(), time), EventKind::Moved(folder));
             }
@@ -372,7 +368,7 @@ impl ClaudeReader {
         for block in blocks {
             match (kind(block), text(block, "tool_use_id")) {
                 ("tool_result", id) if !id.is_empty() => {
-                    let content = texts(block.get("content"), LONGEST_RESULT);
+                    let content = texts(block.get("content"), LONGEST_OUTPUT);
                     self.result(
                         origin,
                         ToolResult { id, content, is_error: is_true(block, "is_error"), fields },

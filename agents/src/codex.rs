@@ -13,7 +13,9 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::events::{Events, Goals, Held, PendingCall, PendingCalls, RecentNames, push_recent, result};
-use crate::field::{LONGEST, is_true, millis, number, parse, shortened, text, texts, title};
+use crate::field::{
+    LONGEST, LONGEST_OUTPUT, folder, is_true, millis, number, parse, shortened, text, texts, title,
+};
 use line::{TokenCounts, goal, goal_state, is_known, item_name, payload};
 use subagent::{Sent, Subagents};
 use todo_write::events::Millis;
@@ -107,9 +109,8 @@ enum CallKind {
     Other,
 }
 
-/// Maximum number of bytes of an id, and of an output.
+/// Maximum number of bytes of an id.
 const LONGEST_ID: usize = 190;
-const LONGEST_OUTPUT: usize = 2_000;
 
 /// The tool that sends out a subagent.
 const SPAWN: &str = "spawn_agent";
@@ -174,7 +175,7 @@ impl CodexReader {
     fn meta(&mut self, payload: &Raw<'_>) {
         let id = beginning(text(payload, "id"), LONGEST_ID);
         if self.session.is_none() && !id.is_empty() {
-            let main = || Arc::new(Source::main(Agent::Codex, &id, folder_of(payload)));
+            let main = || Arc::new(Source::main(Agent::Codex, &id, folder(payload, "cwd")));
             self.session = Some(self.subagent.as_ref().map_or_else(main, |subagent| subagent.source.clone()));
             // A fork names the session whose lines it repeats.
             self.is_own = text(payload, "forked_from_id").is_empty();
@@ -511,11 +512,6 @@ impl CodexReader {
         let uuid = beginning(name.unwrap_or(text(line, "timestamp")), LONGEST_ID);
         self.pass(Event { source, uuid, time: self.time, place: None, kind });
     }
-}
-
-/// The folder that the first line of a rollout names.
-pub(crate) fn folder_of(meta: &Raw<'_>) -> String {
-    beginning(text(meta, "cwd"), 4_096)
 }
 
 /// Adds the changed files of `{PATH: CHANGE}` to the effect of a call. A move deletes one file and creates another.

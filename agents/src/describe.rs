@@ -3,15 +3,15 @@
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use crate::claude::ClaudeReader;
 use crate::claude::files::custom_title;
 use crate::claude::line::parse;
-use crate::claude::{ClaudeReader, LONGEST_FOLDER};
 use crate::codex::{self, CodexReader};
-use crate::field::{is_true, text};
+use crate::field::{folder, is_true, text};
 use todo_write::file;
 use todo_write::list::input::Options;
 use todo_write::list::raw::Raw;
-use todo_write::text::{beginning, excerpt};
+use todo_write::text::excerpt;
 use todo_write::wire::event::{Agent, Event, EventKind};
 use todo_write::wire::program::Description;
 
@@ -86,7 +86,7 @@ fn describe_rollout(first: &[u8], mut rest: impl BufRead) -> Option<Description>
     Some(Description {
         agent: Agent::Codex,
         session: reader.session()?.session.clone(),
-        folder: Some(codex::folder_of(meta)).filter(|folder| !folder.is_empty()),
+        folder: field(meta, "cwd"),
         title,
         is_subagent: codex::line::is_subagent(meta),
         has_processes: false,
@@ -115,7 +115,7 @@ fn last_title(bytes: &[u8]) -> Option<String> {
 }
 
 fn field(line: &Raw<'_>, name: &str) -> Option<String> {
-    Some(beginning(text(line, name), LONGEST_FOLDER)).filter(|text| !text.is_empty())
+    Some(folder(line, name)).filter(|text| !text.is_empty())
 }
 
 fn first_title(events: Vec<Event>) -> Option<String> {

@@ -65,12 +65,18 @@ fn repaired(line: &[u8]) -> Vec<u8> {
     line
 }
 
-/// Maximum number of bytes of what is shown of a text.
+/// Maximum number of bytes of what is shown of a text, and of the output of a call.
 pub(crate) const LONGEST: usize = 8_000;
+pub(crate) const LONGEST_OUTPUT: usize = 2_000;
 
 /// The text in a field of an object, an empty one if there is none.
 pub(crate) fn text<'r>(object: &'r Raw<'_>, key: &str) -> &'r str {
     object.get(key).and_then(Raw::as_str).unwrap_or_default()
+}
+
+/// The name of a folder in a field of an object, an empty one if there is none.
+pub(crate) fn folder(object: &Raw<'_>, key: &str) -> String {
+    beginning(text(object, key), 4_096)
 }
 
 /// Whether the fields of an object with these names have the right type, as far as there are any.

@@ -25,7 +25,6 @@ const LARGEST: u64 = 1_000;
 pub fn run(is_child: bool) -> i32 {
     let Some(socket) = door::usual().into_iter().next() else { return fail("This user has no socket") };
     let local = Local {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
         homes: vec![
             (Agent::Claude, folder("CLAUDE_CONFIG_DIR", ".claude")),
             (Agent::Codex, folder("CODEX_HOME", ".codex")),

@@ -6,14 +6,13 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::LONGEST_FOLDER;
 use super::line::{blocks, message, text_of};
 use super::tasks::Tasks;
 use crate::events::{Events, Held, push_recent};
-use crate::field::{is_true, text};
+use crate::field::{self, is_true, text};
 use todo_write::events::push_bounded;
 use todo_write::list::raw::Raw;
-use todo_write::text::{beginning, excerpt, fnv1a};
+use todo_write::text::{excerpt, fnv1a};
 use todo_write::wire::event::{Agent, Event, Source, SubagentCall};
 
 /// Maximum number of subagents: the calls that lead to one are followed up through all of them.
@@ -72,7 +71,7 @@ impl Sources {
     /// The source of a line; `None` if the line has no session id.
     pub(super) fn of(&mut self, line: &Raw<'_>) -> Option<Arc<Source>> {
         let session = Some(text(line, "sessionId")).filter(|session| !session.is_empty())?;
-        let folder = || beginning(text(line, "cwd"), LONGEST_FOLDER);
+        let folder = || field::folder(line, "cwd");
         if !is_true(line, "isSidechain") {
             let known = self.main(session);
             let source = known.unwrap_or_else(|| {

@@ -29,8 +29,6 @@ const CODEX: usize = 4;
 /// What the program knows of the user and the machine that it runs for.
 #[derive(Clone, Debug)]
 pub struct Local {
-    /// The version of the program.
-    pub version: String,
     /// The user's home, for folders that begin with `~/`.
     pub home: PathBuf,
     /// The usual folders of agents.
@@ -355,7 +353,6 @@ mod tests {
 
     fn hub() -> Hub {
         Hub::new(Local {
-            version: String::new(),
             home: PathBuf::new(),
             homes: Vec::new(),
             socket: PathBuf::new(),

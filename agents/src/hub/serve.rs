@@ -42,7 +42,7 @@ pub fn serve(
         output.report(&Message::Refused(reason.clone()))?;
         return Err(reason);
     }
-    output.report(&Message::Welcome { version: local.version.clone() })?;
+    output.report(&Message::Welcome { version: env!("CARGO_PKG_VERSION").to_owned() })?;
     let hub = Arc::new(Hub::new(local));
     let own = Arc::clone(&hub);
     let obey = move || {

@@ -40,7 +40,7 @@ pub fn hub(home: &Path, codex: codex::Times) -> Hub {
 
 pub fn local(home: &Path, codex: codex::Times) -> Local {
     let (home, homes, socket) = (home.to_owned(), Vec::new(), home.join("run/door"));
-    Local { version: "0.0.0".into(), home, homes, socket, silence: NEVER, codex }
+    Local { home, homes, socket, silence: NEVER, codex }
 }
 
 /// A home of Claude Code, and a hub that looks at it often.

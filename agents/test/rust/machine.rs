@@ -35,7 +35,6 @@ const HOME: &str = "TODO_WRITE_TEST_MACHINE";
 fn this_program_serves_as_a_machine() {
     let Some(home) = std::env::var_os(HOME).map(PathBuf::from) else { return };
     let local = Local {
-        version: "0.0.0".into(),
         homes: vec![(Agent::Claude, home.join(".claude")), (Agent::Codex, home.join(".codex"))],
         socket: home.join("run/socket"),
         silence: NEVER,
