@@ -20,8 +20,7 @@ use line::{TokenCounts, goal, goal_state, is_known, item_name, payload};
 use subagent::{Sent, Subagents};
 use todo_write::events::Millis;
 use todo_write::events::git;
-use todo_write::events::patch::{ChangedFile, FileChange};
-use todo_write::events::payload::{Refusal, RefusedBy};
+use todo_write::events::payload::{FileEntry, Refusal, RefusedBy};
 use todo_write::events::session::{Context, Goal, GoalState};
 use todo_write::events::work::{CallOutcome, Tokens, Usage, is_shell};
 use todo_write::list::input::{self, Options};
@@ -303,7 +302,7 @@ impl CodexReader {
         let mut effect = if self.is_own { effect } else { Effect::default() };
         // A shell or a script may run the tool that changes files.
         let is_command = call.as_ref().map_or_else(|| id.starts_with(IN_SCRIPT), |call| is_shell(&call.name));
-        effect.files.iter_mut().for_each(|file| file.change.by_command = is_command);
+        effect.files.iter_mut().for_each(|file| file.by_command = is_command);
         let command = payload(line).get("item").and_then(|item| item.get("command"));
         if effect.outcome == Some(CallOutcome::Ok) && command.is_some_and(may_commit) {
             effect.git = git::commits(&content);
@@ -523,16 +522,16 @@ fn add_changes(changes: Option<&Raw<'_>>, effect: &mut Effect) {
         let [kind, content, diff] = ["type", "content", "unified_diff"].map(|key| text(change, key));
         let target = change.get("move_path").and_then(Raw::as_str);
         effect.files.push(match kind {
-            "add" => ChangedFile::between(path, None, Some(content)),
-            "delete" => ChangedFile::between(path, Some(content), None),
+            "add" => FileEntry::between(path, None, Some(content)),
+            "delete" => FileEntry::between(path, Some(content), None),
             _ => {
-                let state = FileChange { created: target.is_some(), ..FileChange::default() };
-                ChangedFile::with_hunks(target.unwrap_or(path), diff.to_owned(), state)
+                let file = FileEntry::with_hunks(target.unwrap_or(path), diff.to_owned());
+                FileEntry { created: target.is_some(), ..file }
             }
         });
         if target.is_some() {
-            let change = FileChange { deleted: true, ..FileChange::default() };
-            effect.files.push(ChangedFile { path: path.to_string(), change, ..ChangedFile::default() });
+            let path = path.to_string();
+            effect.files.push(FileEntry { path, deleted: true, ..FileEntry::default() });
         }
     }
 }

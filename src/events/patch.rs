@@ -4,91 +4,52 @@
 
 use std::fmt::Write;
 
-use serde::{Deserialize, Serialize};
-
-use crate::text::lines::{WholeHunk, compare, whole_hunks};
+use crate::events::payload::FileEntry;
+use crate::text::lines::{TextChange, WholeHunk, compare, whole_hunks};
 
 /// Maximum number of bytes of a recorded patch.
 pub const LONGEST: usize = 64 * 1024;
 
-/// What a patch does to its file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileChange {
-    /// The file is new.
-    pub created: bool,
-    /// The file is deleted.
-    pub deleted: bool,
-    /// Lines of context may differ from the file's.
-    pub inexact: bool,
-    /// A command changed it, so that others may have had a hand in it.
-    #[serde(default)]
-    pub by_command: bool,
-}
-
-/// One changed file of a call.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ChangedFile {
-    /// The name, absolute or relative to the project.
-    pub path: String,
-    /// Lines added.
-    pub added: u64,
-    /// Lines removed.
-    pub removed: u64,
-    /// What else happened to it.
-    pub change: FileChange,
-    /// The hunks of the patch, or nothing if they are unknown.
-    pub hunks: String,
-}
-
-impl ChangedFile {
-    /// The change from one text to another; none for a file that does not exist.
-    pub fn between(path: &str, old: Option<&str>, new: Option<&str>) -> ChangedFile {
-        let change = compare(old.unwrap_or_default(), new.unwrap_or_default());
-        ChangedFile {
-            path: path.to_owned(),
-            added: change.added,
-            removed: change.removed,
-            change: FileChange { created: old.is_none(), deleted: new.is_none(), ..FileChange::default() },
-            hunks: change.hunks,
-        }
+impl FileEntry {
+    /// The change from one text to another, with its hunks; none for a file that does not exist.
+    pub fn between(path: &str, old: Option<&str>, new: Option<&str>) -> FileEntry {
+        let TextChange { added, removed, hunks } = compare(old.unwrap_or_default(), new.unwrap_or_default());
+        let (path, patch) = (path.to_owned(), Some(hunks));
+        let (created, deleted) = (old.is_none(), new.is_none());
+        FileEntry { path, added, removed, created, deleted, patch, ..FileEntry::default() }
     }
 
     /// A change whose hunks are given; the lines of those that are whole are counted.
-    pub fn with_hunks(path: &str, hunks: String, change: FileChange) -> ChangedFile {
+    pub fn with_hunks(path: &str, hunks: String) -> FileEntry {
         let (whole, _) = whole_hunks(&hunks);
         let sum = |count: fn(&WholeHunk<'_>) -> u64| whole.iter().map(count).sum();
         let (added, removed) = (sum(|hunk| hunk.added), sum(|hunk| hunk.removed));
-        ChangedFile { path: path.to_owned(), added, removed, change, hunks }
+        FileEntry { path: path.to_owned(), added, removed, patch: Some(hunks), ..FileEntry::default() }
     }
 }
 
 /// A complete patch of the file `path`, an absolute name, which is shown relative to `project`. At most
 /// [`LONGEST`] bytes of hunks are kept, none of them in part; a last line then counts the others. Hunks
 /// whose lines do not match their header are left out.
-pub fn complete(path: &str, project: &str, change: FileChange, hunks: &str) -> String {
-    complete_within(LONGEST, path, project, change, hunks)
+pub fn complete(path: &str, project: &str, file: &FileEntry) -> String {
+    complete_within(LONGEST, path, project, file)
 }
 
 /// As [`complete`], with at most `most` bytes of hunks.
-pub(crate) fn complete_within(
-    most: usize,
-    path: &str,
-    project: &str,
-    change: FileChange,
-    hunks: &str,
-) -> String {
+pub(crate) fn complete_within(most: usize, path: &str, project: &str, file: &FileEntry) -> String {
+    let FileEntry { created, deleted, inexact, patch: hunks, .. } = file;
     let name = quoted(relative(path, project));
     let mut patch = String::new();
-    if change.inexact {
+    if *inexact {
         patch.push_str("# Inexact: line numbers or lines of context may differ from those in the file.\n");
     }
     let _ = writeln!(patch, "diff --git {} {}", name("a/"), name("b/"));
-    if change.created {
+    if *created {
         patch.push_str("new file mode 100644\n");
-    } else if change.deleted {
+    } else if *deleted {
         patch.push_str("deleted file mode 100644\n");
     }
-    let (whole, left_out) = whole_hunks(hunks);
+    let (whole, left_out) = whole_hunks(hunks.as_deref().unwrap_or_default());
     let mut kept = String::new();
     let is_kept = |hunk: &&WholeHunk<'_>| {
         let fits = kept.len() + hunk.text.len() <= most;
@@ -100,8 +61,8 @@ pub(crate) fn complete_within(
     let cut = whole.len() - whole.iter().take_while(is_kept).count();
     if !kept.is_empty() {
         let null = || "/dev/null".to_owned();
-        let old = if change.created { null() } else { name("a/") };
-        let new = if change.deleted { null() } else { name("b/") };
+        let old = if *created { null() } else { name("a/") };
+        let new = if *deleted { null() } else { name("b/") };
         let _ = write!(patch, "--- {old}\n+++ {new}\n{kept}");
         if !kept.ends_with('\n') {
             patch.push('\n');

@@ -310,11 +310,11 @@ fn shorten(value: &mut Value) {
     }
 }
 
-/// A changed file, with a patch only where the user allows it.
+/// A changed file of a call, with a patch only where the user allows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FileEntry {
-    /// The absolute name.
+    /// The absolute name. A reader may tell one relative to the project.
     pub path: String,
     /// Lines added.
     pub added: u64,
@@ -332,7 +332,7 @@ pub struct FileEntry {
     /// Whether a command changed it.
     #[serde(rename = "byCommand", skip_serializing_if = "is_default")]
     pub by_command: bool,
-    /// The patch, with its header.
+    /// The patch, with its header. A reader tells the hunks alone, if it knows them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch: Option<String>,
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::events::names::{Name, names};
-use crate::events::patch::{ChangedFile, FileChange, complete};
+use crate::events::patch::complete;
 use crate::events::payload::{FileEntry, Payload, Type};
 use crate::list::raw::Raw;
 use crate::text::excerpt;
@@ -53,26 +53,21 @@ struct ReportedFile<'a> {
 }
 
 impl Policy {
-    /// The entry of a changed file in the metadata of an observation.
-    pub fn entry(&self, file: &ChangedFile, project: &str) -> FileEntry {
+    /// The entry of a changed file, given with its hunks, in the metadata of an observation.
+    pub fn entry(&self, file: &FileEntry, project: &str) -> FileEntry {
         let folder = on_its_machine(project);
         let path = normal(&file.path, folder);
-        let FileChange { created, deleted, inexact, by_command } = file.change;
-        let has_hunks = !file.hunks.is_empty();
-        let has_patch = (has_hunks || created || deleted)
+        let has_hunks = file.patch.as_ref().is_some_and(|hunks| !hunks.is_empty());
+        let has_patch = (has_hunks || file.created || file.deleted)
             && is_inside(&path)
             && !self.numbers_only
             && !self.excludes(folder, &path)
             && !self.excludes_project(project);
         FileEntry {
-            added: file.added,
-            removed: file.removed,
-            created,
-            deleted,
-            inexact: inexact && has_hunks,
-            by_command,
-            patch: has_patch.then(|| complete(&path, folder, file.change, &file.hunks)),
+            inexact: file.inexact && has_hunks,
+            patch: has_patch.then(|| complete(&path, folder, file)),
             path: path.into_owned(),
+            ..*file
         }
     }
 
@@ -101,19 +96,15 @@ impl Policy {
     }
 
     fn reported(&self, file: ReportedFile<'_>, project: &str) -> FileEntry {
-        let mut changed = match (&file.old_text, &file.new_text, file.patch) {
-            (None, None, Some(patch)) => {
-                ChangedFile::with_hunks(&file.path, patch.into_owned(), FileChange::default())
-            }
-            (None, None, None) => ChangedFile { path: file.path, ..ChangedFile::default() },
-            (old, new, _) => ChangedFile::between(&file.path, old.as_deref(), new.as_deref()),
+        let mut changed = match (&file.old_text, &file.new_text) {
+            (None, None) => FileEntry::with_hunks(&file.path, file.patch.unwrap_or_default().into_owned()),
+            (old, new) => FileEntry::between(&file.path, old.as_deref(), new.as_deref()),
         };
         changed.added = file.added.unwrap_or(changed.added);
         changed.removed = file.removed.unwrap_or(changed.removed);
-        changed.change.created = file.created.unwrap_or(changed.change.created);
-        changed.change.deleted = file.deleted.unwrap_or(changed.change.deleted);
-        changed.change.inexact |= file.inexact;
-        changed.change.by_command |= file.by_command;
+        changed.created = file.created.unwrap_or(changed.created);
+        changed.deleted = file.deleted.unwrap_or(changed.deleted);
+        (changed.inexact, changed.by_command) = (file.inexact, file.by_command);
         self.entry(&changed, project)
     }
 

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use crate::events::patch::{ChangedFile, FileChange, complete, complete_within};
+use crate::events::patch::{complete, complete_within};
 use crate::events::payload::FileEntry;
 use crate::named::wire_names;
 use crate::text::lines::{WholeHunk, whole_hunks};
@@ -247,19 +247,18 @@ pub fn net(path: &str, project: &str, now: Result<Option<&str>, NotComposed>, ch
     match before {
         Ok((before, now)) if before.as_deref() == now => Net::Nothing,
         Ok((before, now)) => {
-            let change = ChangedFile::between(path, before.as_deref(), now);
-            Net::Difference(complete_within(usize::MAX, path, project, change.change, &change.hunks))
+            let change = FileEntry::between(path, before.as_deref(), now);
+            Net::Difference(complete_within(usize::MAX, path, project, &change))
         }
         Err(reason) => {
             let mut text = format!("# Not composed: {}\n", reason.as_str());
-            for FileEntry { added, removed, created, deleted, patch, .. } in changes {
-                match patch {
+            for change in changes {
+                match &change.patch {
                     Some(patch) => text.push_str(patch),
                     None => {
-                        let kind =
-                            FileChange { created: *created, deleted: *deleted, ..FileChange::default() };
-                        text.push_str(&complete(path, project, kind, ""));
-                        text.push_str(&format!("# Only numbers: +{added} -{removed}\n"));
+                        let header = FileEntry { inexact: false, ..change.clone() };
+                        text.push_str(&complete(path, project, &header));
+                        text.push_str(&format!("# Only numbers: +{} -{}\n", change.added, change.removed));
                     }
                 }
             }

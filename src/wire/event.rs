@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Problem;
 use crate::events::Millis;
 use crate::events::git::GitOperation;
-use crate::events::patch::ChangedFile;
-use crate::events::payload::Refusal;
+use crate::events::payload::{FileEntry, Refusal};
 use crate::events::session::{Context, Cost, Goal};
 use crate::events::work::{CallOutcome, Usage};
 use crate::list::input::{Options, Plan, SeveralInProgress};
@@ -131,7 +130,7 @@ pub struct Effect {
     /// Whether it ran a command, if the tool's name does not tell.
     pub is_command: Option<bool>,
     /// The files that it changed.
-    pub files: Vec<ChangedFile>,
+    pub files: Vec<FileEntry>,
     /// Whether it changed more files, of which nothing else is known.
     pub more_files: bool,
     /// Whether others wrote files while it ran.

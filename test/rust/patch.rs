@@ -1,7 +1,8 @@
 //! Patches of texts.
 
 use proptest::prelude::*;
-use todo_write::events::patch::{FileChange, LONGEST, complete};
+use todo_write::events::patch::{LONGEST, complete};
+use todo_write::events::payload::FileEntry;
 use todo_write::text::lines::{LARGEST, compare, lines};
 
 /// The text after the hunks are applied to the old one.
@@ -86,7 +87,7 @@ fn hunks_after_one_that_is_too_long_are_cut_too() {
     let gap = "same\n".repeat(9);
     let text = |a: &str, b: &str, c: &str| format!("{a}\n{gap}{b}\n{gap}{c}\n");
     let change = compare(&text("a", "b", "c"), &text("A", &"B".repeat(LONGEST), "C"));
-    let patch = complete("/p/a", "/p", FileChange::default(), &change.hunks);
+    let patch = complete("/p/a", "/p", &FileEntry::with_hunks("/p/a", change.hunks));
     assert!(patch.contains("\n+A\n") && !patch.contains("\n+C\n"), "{patch}");
     assert!(patch.ends_with("# Cut: 2 more hunks.\n"), "{patch}");
 }

@@ -1,21 +1,14 @@
 //! Reviews: taking changes back from a file, and marks.
 
 use proptest::prelude::*;
-use todo_write::events::patch::{ChangedFile, complete};
+use todo_write::events::patch::complete;
 use todo_write::events::payload::FileEntry;
 use todo_write::events::review::{Net, NotComposed, net, take_back};
 
 /// The change from one text to another, as it is recorded.
 fn change(old: Option<&str>, new: Option<&str>) -> FileEntry {
-    let file = ChangedFile::between("/p/a", old, new);
-    FileEntry {
-        created: file.change.created,
-        deleted: file.change.deleted,
-        added: file.added,
-        removed: file.removed,
-        patch: Some(complete("/p/a", "/p", file.change, &file.hunks)),
-        ..FileEntry::default()
-    }
+    let file = FileEntry::between("/p/a", old, new);
+    FileEntry { patch: Some(complete("/p/a", "/p", &file)), ..file }
 }
 
 fn changes(texts: &[Option<String>]) -> Vec<FileEntry> {

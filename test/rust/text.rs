@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use proptest::prelude::*;
-use todo_write::events::patch::{FileChange, complete};
+use todo_write::events::patch::complete;
+use todo_write::events::payload::FileEntry;
 use todo_write::journal::search::Query;
 use todo_write::text::path::{is_inside, normal};
 use todo_write::text::{excerpt, is_blank, one_line};
@@ -115,7 +116,7 @@ proptest! {
     fn a_patch_of_any_text_has_one_header_and_only_whole_hunks(
         hunks in "(@@ -[0-2],[0-2] \\+[0-2],[0-2] @@\n|[ +-]a\n|--- a\n|\\+\\+\\+ /b\n|diff --git c d\n|\n){0,20}",
     ) {
-        let patch = complete("/p/f", "/p", FileChange::default(), &hunks);
+        let patch = complete("/p/f", "/p", &FileEntry::with_hunks("/p/f", hunks));
         prop_assert_eq!(patch.matches("diff --git ").count(), 1);
         let body: Vec<&str> = patch.lines().skip_while(|line| !line.starts_with("@@ ")).collect();
         let mut left = (0, 0);

@@ -13,7 +13,7 @@ use std::fmt::Write;
 
 use crate::field::{self, count, is_true};
 use todo_write::events::edit::{self, Edit};
-use todo_write::events::patch::{ChangedFile, FileChange};
+use todo_write::events::payload::FileEntry;
 use todo_write::list::raw::Raw;
 use todo_write::text::lines::{MOST_LINES, compare, compare_within, count_lines, lines};
 use todo_write::wire::bounds::CALL;
@@ -47,7 +47,7 @@ impl FileEdit {
     }
 
     /// The changed file after a successful call, whose result has these fields and this text.
-    pub(crate) fn result(self, fields: &Raw<'_>, text: &str) -> ChangedFile {
+    pub(crate) fn result(self, fields: &Raw<'_>, text: &str) -> FileEntry {
         // The second is the text before the edits of `MultiEdit`.
         let old = ["originalFile", "originalFileContents"].iter().find_map(|key| fields.get(key)?.as_str());
         // Its tabs are shown as spaces.
@@ -60,9 +60,9 @@ impl FileEdit {
             (Some(content), _) => {
                 let is_update = kind.is_empty() && text.contains(" has been updated");
                 if !is_update {
-                    return ChangedFile::between(&self.path, None, Some(content));
+                    return FileEntry::between(&self.path, None, Some(content));
                 }
-                ChangedFile { path: self.path.clone(), added: count_lines(content), ..ChangedFile::default() }
+                FileEntry { path: self.path.clone(), added: count_lines(content), ..FileEntry::default() }
             }
             (None, Some(hunks)) => {
                 let new = old.and_then(|old| edit::apply(old, &self.edits).ok());
@@ -74,7 +74,7 @@ impl FileEdit {
 
     /// The change with the numbers of these hunks, and with the text of the whole file before and after it, or
     /// else of the hunks.
-    fn patched(&self, hunks: &[PatchHunk<'_>], texts: Option<(&str, &str)>) -> ChangedFile {
+    fn patched(&self, hunks: &[PatchHunk<'_>], texts: Option<(&str, &str)>) -> FileEntry {
         let hunks = || hunks.iter().filter(|hunk| hunk.is_whole());
         let count =
             |sign| hunks().flat_map(|hunk| &hunk.lines).filter(|line| line.starts_with(sign)).count() as u64;
@@ -82,20 +82,20 @@ impl FileEdit {
             Some((old, new)) => (compare(old, new).hunks, false),
             None => Originals::of(&self.edits).restore(hunks()),
         };
-        let change = FileChange { inexact, ..FileChange::default() };
-        ChangedFile { path: self.path.clone(), added: count('+'), removed: count('-'), change, hunks: text }
+        let (path, added, removed) = (self.path.clone(), count('+'), count('-'));
+        FileEntry { path, added, removed, inexact, patch: Some(text), ..FileEntry::default() }
     }
 
     /// The change by the texts of the call alone. Their place in the file is unknown.
-    fn compared(self) -> ChangedFile {
-        let mut file = ChangedFile { path: self.path, ..ChangedFile::default() };
-        file.change.inexact = true;
+    fn compared(self) -> FileEntry {
+        let mut file = FileEntry { path: self.path, inexact: true, ..FileEntry::default() };
+        let hunks = file.patch.get_or_insert_default();
         let mut left = MOST_LINES;
         for Edit { old, new, .. } in &self.edits {
             let change = compare_within(&mut left, old, new);
             file.added += change.added;
             file.removed += change.removed;
-            file.hunks += &change.hunks;
+            hunks.push_str(&change.hunks);
         }
         file
     }
@@ -180,13 +180,12 @@ pub(super) fn add_diff(diff: &Raw<'_>, effect: &mut Effect) {
 }
 
 /// The change of a file, whose hunks take their bytes from `left`; none if they are too many.
-fn changed(file: &Raw<'_>, left: &mut usize) -> Option<ChangedFile> {
+fn changed(file: &Raw<'_>, left: &mut usize) -> Option<FileEntry> {
     let hunks = hunks(file.get("hunks")).unwrap_or_default();
     let size: usize = hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| line.len() + 1).sum();
     *left = left.checked_sub(size)?;
     let [created, deleted] = ["created", "deleted"].map(|mark| is_true(file, mark));
     let inexact = hunks.iter().any(is_without_end);
-    let change = FileChange { created, deleted, inexact, by_command: true };
     let mut all = String::new();
     for hunk in hunks.iter().filter(|hunk| hunk.is_whole()) {
         // Of a file of one line, the program says that its absent side begins at line 1.
@@ -195,7 +194,8 @@ fn changed(file: &Raw<'_>, left: &mut usize) -> Option<ChangedFile> {
         let numbers = [start(old_start, old_lines), old_lines, start(new_start, new_lines), new_lines];
         hunk.write(&mut all, numbers, |_, line| line.into());
     }
-    Some(ChangedFile::with_hunks(field::text(file, "filePath"), all, change))
+    let entry = FileEntry::with_hunks(field::text(file, "filePath"), all);
+    Some(FileEntry { created, deleted, inexact, by_command: true, ..entry })
 }
 
 /// Whether a line is removed and added again: only the line feed after it is new, or gone.
@@ -283,6 +283,6 @@ mod tests {
         let hunk = serde_json::json!({"oldStart": 1, "newStart": 1, "lines": lines});
         let fields = serde_json::json!({"structuredPatch": [hunk]}).to_string();
         let file = replacing(String::new(), text, 1).result(&Raw::parse(&fields).unwrap(), "");
-        assert!(file.hunks.contains("+\t39999\n"), "the line's own tab");
+        assert!(file.patch.unwrap().contains("+\t39999\n"), "the line's own tab");
     }
 }
