@@ -18,14 +18,14 @@ use crate::journal::store::Store;
 use crate::text::path::has_method;
 
 /// The files that are reviewed.
-#[derive(Default)]
-pub struct FilesToReview {
+#[derive(Serialize)]
+pub struct FilesToReview<F> {
     /// The number of the observation with the newest change of the thread.
     pub newest: u64,
     /// The number of files beyond the limit.
     pub more: usize,
     /// The files, in the order of the first change.
-    pub files: Vec<FileToReview>,
+    pub files: Vec<F>,
 }
 
 /// The changes of a file that are reviewed.
@@ -55,7 +55,7 @@ pub struct Compared {
     pub items: BTreeSet<String>,
 }
 
-impl FilesToReview {
+impl FilesToReview<FileToReview> {
     /// The new changes of a thread in a scope, or all changes there, of at most `limit` files.
     ///
     /// # Errors
@@ -66,8 +66,10 @@ impl FilesToReview {
         scope: Scope<'_>,
         all: bool,
         limit: usize,
-    ) -> Result<FilesToReview, Error> {
-        let Some(thread) = store.get(key)? else { return Ok(FilesToReview::default()) };
+    ) -> Result<Self, Error> {
+        let Some(thread) = store.get(key)? else {
+            return Ok(FilesToReview { newest: 0, more: 0, files: Vec::new() });
+        };
         let (marks, project) = (&thread.review, thread.project());
         let mut files: Vec<FileToReview> = Vec::new();
         // The places of the files, and of those beyond the limit.

@@ -40,8 +40,6 @@ pub struct Plan {
     batch: Option<Option<Lock>>,
     /// The number of its last use among all of the store.
     pub(super) last_use: u64,
-    /// Whether this process uses it, and not only looks at it.
-    pub(super) is_used: bool,
     /// For which place of the journal its summary stands.
     summarized: Option<(u64, u64)>,
     writer: Writer,
@@ -306,8 +304,7 @@ impl Plan {
     /// Takes what others did.
     fn take(&mut self, appended: Appended) {
         let opened = match appended {
-            Appended::Nothing => return,
-            Appended::Records(records) if self.unsaved.is_none() => {
+            Appended::Records(records) if self.unsaved.is_none() || records.is_empty() => {
                 return records.iter().for_each(|record| self.thread.apply(record));
             }
             // The unsaved changes come after those of others.

@@ -155,14 +155,6 @@ struct Head<T> {
     thread: T,
 }
 
-/// The newest segment of a journal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct NewestSegment {
-    segment: Segment,
-    /// The length of its first line.
-    head: u64,
-}
-
 /// The journal of a plan.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Journal {
@@ -172,7 +164,9 @@ pub(super) struct Journal {
     history_limit: usize,
     older: Vec<Segment>,
     /// None before the first change.
-    newest: Option<NewestSegment>,
+    newest: Option<Segment>,
+    /// The length of the first line of that one.
+    head: u64,
     /// Whether something of the newest segments is damaged, so that the next one is due.
     is_damaged: bool,
     /// What is wrong with it, in sentences for the user.
@@ -198,8 +192,7 @@ pub(super) struct OpenedThread {
 /// What others did since the journal was read last.
 #[derive(Debug)]
 pub(super) enum Appended {
-    Nothing,
-    /// They appended records.
+    /// They appended records, or none.
     Records(Vec<Record>),
     /// They began a segment or a new journal, or it was read for the first time.
     Opened(Box<OpenedThread>),
@@ -214,7 +207,7 @@ impl Journal {
 
     /// The file of the newest segment.
     pub(crate) fn file(&self) -> PathBuf {
-        self.path(self.newest.as_ref().map_or(1, |newest| newest.segment.number))
+        self.path(self.newest.as_ref().map_or(1, |newest| newest.number))
     }
 
     /// The folder of the plan.
@@ -224,12 +217,12 @@ impl Journal {
 
     /// The number of the newest segment, and the length of what was read or written of it.
     pub(crate) fn place(&self) -> Option<(u64, u64)> {
-        self.newest.as_ref().map(|newest| (newest.segment.number, newest.segment.length))
+        self.newest.as_ref().map(|newest| (newest.number, newest.length))
     }
 
     /// The segments as they are now, oldest first, each with its length.
     fn segments(&self) -> impl DoubleEndedIterator<Item = Segment> {
-        self.older.iter().copied().chain(self.newest.iter().map(|newest| newest.segment))
+        self.older.iter().copied().chain(self.newest)
     }
 
     /// The length of all segments.
@@ -334,7 +327,7 @@ impl Journal {
             }
             let length = (begun + lines.length) as u64;
             let segment = Segment { length, ..Segment::at(*number, thread) };
-            self.newest = Some(NewestSegment { segment, head: begun as u64 });
+            (self.newest, self.head) = (Some(segment), begun as u64);
             for record in &lines.records {
                 last = record.timestamp().unwrap_or(last);
                 thread.apply(record);
@@ -396,25 +389,25 @@ impl Journal {
             return self.read_again();
         }
         if length == known {
-            return Ok(Appended::Nothing);
+            return Ok(Appended::Records(Vec::new()));
         }
         let lines = Lines::of(&read_from(&self.path(number), known)?);
         if let Some(newest) = &mut self.newest {
-            newest.segment.length += lines.length as u64;
+            newest.length += lines.length as u64;
         }
-        Ok(if lines.records.is_empty() { Appended::Nothing } else { Appended::Records(lines.records) })
+        Ok(Appended::Records(lines.records))
     }
 
     /// Reads the plan again from its newest segment. If its journal is gone, the next change begins one with all of the thread.
     fn read_again(&mut self) -> io::Result<Appended> {
         (self.newest, self.older) = (None, Vec::new());
-        Ok(self.open()?.map_or(Appended::Nothing, |opened| Appended::Opened(Box::new(opened))))
+        Ok(self.open()?.map_or(Appended::Records(Vec::new()), |opened| Appended::Opened(Box::new(opened))))
     }
 
     /// Whether the newest segment is so long that a new one is to begin. Its head then takes little of all.
     pub(crate) fn is_long(&self, segment: u64) -> bool {
         self.newest.as_ref().is_some_and(|newest| {
-            let (head, length) = (newest.head, newest.segment.length);
+            let (head, length) = (self.head, newest.length);
             let least = if segment == 0 { 0 } else { segment.max(HEADS * head) };
             self.is_damaged || length > head && length >= least
         })
@@ -437,7 +430,7 @@ impl Journal {
 
     fn next_number(&self) -> u64 {
         let oldest = || folder::of_earlier_version(&self.folder).map(|_| 0);
-        let last = self.newest.as_ref().map(|newest| newest.segment.number).or_else(oldest);
+        let last = self.newest.as_ref().map(|newest| newest.number).or_else(oldest);
         last.map_or(1, |last| last + 1)
     }
 
@@ -451,9 +444,9 @@ impl Journal {
         may_panic_here();
         let mut file = for_appending().open(&path)?;
         // Half a line of a process that was killed would damage the next one.
-        let torn = file.metadata()?.len().saturating_sub(newest.segment.length);
+        let torn = file.metadata()?.len().saturating_sub(newest.length);
         if torn > 0 {
-            file.set_len(newest.segment.length)?;
+            file.set_len(newest.length)?;
             let path = path.display();
             let what = format!("{path}: the last record was truncated ({torn} bytes) and is dropped");
             self.warnings.push(what);
@@ -463,9 +456,9 @@ impl Journal {
             Durability::Disk => folder::sync(&file),
         });
         match result {
-            Ok(()) => newest.segment.length += lines.len() as u64,
+            Ok(()) => newest.length += lines.len() as u64,
             // The next change removes what this cannot.
-            Err(_) => drop(file.set_len(newest.segment.length)),
+            Err(_) => drop(file.set_len(newest.length)),
         }
         result
     }
@@ -487,7 +480,7 @@ impl Journal {
         }
         self.older = self.segments().collect();
         let segment = Segment { length: (head.len() + lines.len()) as u64, ..*segment };
-        self.newest = Some(NewestSegment { segment, head: head.len() as u64 });
+        (self.newest, self.head) = (Some(segment), head.len() as u64);
         self.is_damaged = false;
         Ok(())
     }

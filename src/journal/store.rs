@@ -162,7 +162,7 @@ impl Store {
         self.uses += 1;
         let uses = self.uses;
         let Some(plan) = self.plans.get_mut(key) else { unreachable!("it was inserted") };
-        (plan.last_use, plan.is_used) = (uses, true);
+        plan.last_use = uses;
         if self.used.get(key) != Some(plan.about()) {
             self.used.insert(key.to_owned(), plan.about().clone());
         }
@@ -227,13 +227,13 @@ impl Store {
         if let Some(plan) = self.plans.get_mut(key) {
             plan.last_use = self.uses;
             // Another Emacs may use it.
-            if !plan.is_used {
+            if !self.used.contains_key(key) {
                 plan.refresh();
             }
         } else {
             self.rest_if_many();
             let Some(mut plan) = Plan::open(key, &self.storage)? else { return Ok(None) };
-            (plan.last_use, plan.is_used) = (self.uses, self.used.contains_key(key));
+            plan.last_use = self.uses;
             self.plans.insert(key.to_owned(), plan);
         }
         Ok(self.plans.get(key))
@@ -259,7 +259,7 @@ impl Store {
     pub fn refresh(&mut self, key: &str) {
         if let Some(plan) = self.plans.get_mut(key) {
             plan.refresh();
-            if !plan.is_used {
+            if !self.used.contains_key(key) {
                 plan.doubt();
             }
         }
@@ -409,7 +409,7 @@ impl Store {
 
     /// The plans in memory that this process uses.
     pub fn loaded(&self) -> impl Iterator<Item = &Thread> {
-        self.plans.values().filter(|plan| plan.is_used).map(|plan| &**plan)
+        self.plans.values().filter(|plan| self.is_used(plan.key())).map(|plan| &**plan)
     }
 
     /// The plans that have a journal, newest first, and the number of those of which what is shown is old, since

@@ -7,18 +7,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use emacs::{Env, Result};
+use serde::{Serialize, Serializer};
 
 use super::function::{Object, lisp};
-use super::news::{News, Update, UpdateOutcome};
 use super::read::Key;
 use super::ser;
-use super::shown::ShownSummary;
+use super::shown::{self, ShownSummary};
 use super::{Module, guarded, now, with_module};
 use crate::channel::Channel;
 use crate::error::Error;
 use crate::followed::{Followed, FollowedSession, Listener};
 use crate::journal::store::Changed;
 use crate::recorder::Recorder;
+use crate::thread::Outcome;
 use crate::thread::summary::Summary;
 use crate::wire::program::{Command, DoorEvent, DoorState, Machine, Message, Piece, SessionId, Settings};
 use crate::wire::socket::{Answer, Message as Said};
@@ -36,6 +37,51 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The number that was given last to a session. No other one has it, so that a message of a program that ended is
 /// never taken for one of the next.
 static LAST: AtomicU64 = AtomicU64::new(0);
+
+/// One of the news: a message of the program, unless the module has made something else of it.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum News {
+    Read {
+        session: SessionId,
+        thread: Option<String>,
+        skipped: u64,
+        warnings: Vec<String>,
+        updates: Vec<Update>,
+    },
+    Progress(SessionId, Option<String>, Option<u64>),
+    Changed(Vec<Changed>),
+    Refused(String),
+    #[serde(untagged)]
+    Message(Message),
+}
+
+impl News {
+    /// The session that it is about, if it is about one.
+    fn session(&self) -> Option<SessionId> {
+        match self {
+            News::Read { session, .. } | News::Progress(session, ..) => Some(*session),
+            News::Message(message) => message.session(),
+            _ => None,
+        }
+    }
+}
+
+/// The update of a thread by a transcript.
+#[derive(Serialize)]
+struct Update {
+    thread: String,
+    outcome: Option<UpdateOutcome>,
+}
+
+/// An outcome, and the summary of its thread.
+struct UpdateOutcome(Outcome, ShownSummary);
+
+impl Serialize for UpdateOutcome {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        shown::outcome(&self.0, &self.1, &[]).serialize(serializer)
+    }
+}
 
 /// What Lisp is told of the lines that were applied at once.
 #[derive(Default)]

@@ -1,7 +1,5 @@
 //! The functions of Lisp: each is written as its docstring, its signature and its meaning.
 
-use std::cell::Cell;
-
 use emacs::{CallEnv, Env, Result, Value};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -20,21 +18,23 @@ macro_rules! lisp {
     )+) => {
         /// Defines the functions of this file.
         pub(super) fn define(lisp: &emacs::Env) -> emacs::Result<()> {
-            $(
+            $({
+                const NAMES: &[&str] = &[$(stringify!($argument)),*];
                 fn $name(call: &emacs::CallEnv) -> emacs::Result<emacs::Value<'_>> {
                     let $env: &emacs::Env = call;
                     $crate::lisp::guarded($env, || {
-                        let _arguments = $crate::lisp::function::Arguments::of(call);
-                        $(let $argument: $type = _arguments.next(stringify!($argument))?;)*
+                        $(
+                            let name = stringify!($argument);
+                            let $argument: $type = $crate::lisp::function::argument(call, NAMES, name)?;
+                        )*
                         let value $(: $value)? = $body;
                         $crate::lisp::function::Returned::returned(value, $env)
                     })
                 }
-                let names: &[&str] = &[$(stringify!($argument)),*];
-                let doc = $crate::lisp::function::docstring(&[$($doc),+], names);
-                let function = emacs::lambda!(lisp, $name, names.len()..names.len(), doc)?;
+                let doc = $crate::lisp::function::docstring(&[$($doc),+], NAMES);
+                let function = emacs::lambda!(lisp, $name, NAMES.len()..NAMES.len(), doc)?;
                 $crate::lisp::function::set(lisp, stringify!($name), function)?;
-            )+
+            })+
             Ok(())
         }
     };
@@ -75,22 +75,10 @@ impl<'e> Returned<'e> for Object<'e> {
     }
 }
 
-/// The arguments of a call, which Emacs has counted.
-pub(super) struct Arguments<'e> {
-    call: &'e CallEnv,
-    place: Cell<usize>,
-}
-
-impl<'e> Arguments<'e> {
-    pub(super) fn of(call: &'e CallEnv) -> Arguments<'e> {
-        Arguments { call, place: Cell::new(0) }
-    }
-
-    /// Reads the next one, the value of a parameter.
-    pub(super) fn next<T: Argument<'e>>(&self, parameter: &str) -> Result<T> {
-        let place = self.place.replace(self.place.get() + 1);
-        T::read(&lisp_name(parameter), self.call.get_arg(place))
-    }
+/// Reads an argument of a call, the value of one of its parameters, which Emacs has counted.
+pub(super) fn argument<'e, T: Argument<'e>>(call: &'e CallEnv, names: &[&str], name: &str) -> Result<T> {
+    let place = names.iter().position(|known| *known == name).unwrap_or_default();
+    T::read(&lisp_name(name), call.get_arg(place))
 }
 
 /// The name in Lisp of what is a keyword of Rust, perhaps.

@@ -17,7 +17,6 @@ mod diffs;
 mod faults;
 mod feed;
 mod function;
-mod news;
 mod observations;
 mod read;
 mod requests;

@@ -18,16 +18,15 @@ lisp! { env =>
     /// only the agent's own dialog can answer.  `:detail' is nil if it takes a while; see
     /// `todo-write-dyn--request-detail'.  An option's `:value' is a decision of doc/protocol.md, a plist.
     fn request_of(question: Json, project: Option<PathBuf>) -> Object<'_> {
-        let question = Question::of(question, project);
-        ser::to_lisp(env, &question.request().map(Sparse)).map(Object)?
+        with_request(question, project, |request| ser::to_lisp(env, &request.map(Sparse)).map(Object))?
     }
 
     /// Return all that the question of an agent is about, a string, or nil if it is about nothing else.
     ///
     /// QUESTION and PROJECT are as in `todo-write-dyn--request-of'.  Texts may be compared, and a file of PROJECT read.
     fn request_detail(question: Json, project: Option<PathBuf>) -> Option<String> {
-        let question = Question::of(question, project);
-        question.request().map(|request| request.detail()).filter(|detail| !detail.is_empty())
+        let detail = with_request(question, project, |request| Some(request?.detail()));
+        detail.filter(|detail| !detail.is_empty())
     }
 
     /// Return the first LIMIT bytes of FILE, or nil if it is no regular file that can be read.
@@ -38,28 +37,18 @@ lisp! { env =>
     }
 }
 
-struct Question {
-    asked: Json,
-    is_of_hook: bool,
+/// Calls `work` with what a question asks.
+fn with_request<T>(
+    question: Json,
     project: Option<PathBuf>,
-}
-
-impl Question {
-    fn of(question: Json, project: Option<PathBuf>) -> Question {
-        match question {
+    work: impl FnOnce(Option<Request<'_>>) -> T,
+) -> T {
+    match question {
+        Json::String(text) => {
             // What is no JSON asks nothing.
-            Json::String(text) => {
-                Question { asked: serde_json::from_str(&text).unwrap_or_default(), is_of_hook: true, project }
-            }
-            asked => Question { asked, is_of_hook: false, project },
+            let asked = serde_json::from_str(&text).unwrap_or_default();
+            work(Request::of_hook(&asked, project.as_deref()))
         }
-    }
-
-    fn request(&self) -> Option<Request<'_>> {
-        if self.is_of_hook {
-            Request::of_hook(&self.asked, self.project.as_deref())
-        } else {
-            Some(Request::of_acp(&self.asked))
-        }
+        asked => work(Some(Request::of_acp(&asked))),
     }
 }

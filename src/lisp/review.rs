@@ -38,13 +38,6 @@ struct ShownComment {
     copied: bool,
 }
 
-#[derive(Serialize)]
-struct ShownReview {
-    newest: u64,
-    more: usize,
-    files: Vec<Compared>,
-}
-
 lisp! { env =>
     /// See `todo-write-new'.
     fn new_work(thread: Key, id: PartId, path: Option<String>) -> Option<ShownWork> {
@@ -145,7 +138,7 @@ lisp! { env =>
         entry: Option<String>,
         all: bool,
         limit: Option<usize>,
-    ) -> ShownReview {
+    ) -> FilesToReview<Compared> {
         let mut of = id.scope(path.as_deref());
         if let Some(entry) = entry {
             let number = entry.strip_prefix('o').and_then(|number| number.parse().ok()).unwrap_or(0);
@@ -160,6 +153,6 @@ lisp! { env =>
             env.call(say_wait, (begun.elapsed().as_secs_f64(), done * 100 / count))?;
             Ok(file.compare())
         });
-        ShownReview { newest, more, files: compared.collect::<Result<_>>()? }
+        FilesToReview { newest, more, files: compared.collect::<Result<_>>()? }
     }
 }
