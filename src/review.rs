@@ -57,9 +57,6 @@ pub struct Compared {
 
 impl FilesToReview<FileToReview> {
     /// The new changes of a thread in a scope, or all changes there, of at most `limit` files.
-    ///
-    /// # Errors
-    /// The journal cannot be read.
     pub(crate) fn of(
         store: &mut Store,
         key: &str,

@@ -334,9 +334,6 @@ impl Thread {
     }
 
     /// The items of an earlier list: the completed ones that left it, and those of its `last` revision.
-    ///
-    /// # Errors
-    /// [`Error::NoRevision`].
     pub(crate) fn earlier_items(&self, first: u64, last: u64) -> Result<List, Error> {
         let mut removals = Removals::default();
         let mut before = self.list_at(first)?;

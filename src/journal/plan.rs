@@ -112,9 +112,6 @@ impl Plan {
     }
 
     /// Reads a plan from its journal; none if it has none. No file is changed.
-    ///
-    /// # Errors
-    /// [`Error::Journal`].
     pub(super) fn open(key: &str, storage: &Arc<Storage>) -> Result<Option<Plan>, Error> {
         let Some(root) = &storage.folder else { return Ok(None) };
         let mut journal = Journal::new(root, key, storage.history_limit);
@@ -384,9 +381,6 @@ impl Plan {
     }
 
     /// A thread that has all of a span, which may be read from older segments. `older` keeps that for the next call.
-    ///
-    /// # Errors
-    /// [`Error::Journal`].
     pub(super) fn spanning<'t>(
         &'t self,
         span: Span,
@@ -414,9 +408,6 @@ impl Plan {
     }
 
     /// The records of a span, oldest first, with those that are not saved. It may have more.
-    ///
-    /// # Errors
-    /// [`Error::Journal`].
     pub(crate) fn records_of(&self, span: &Span) -> Result<Vec<Record>, Error> {
         let Some(journal) = &self.journal else { return Ok(Vec::new()) };
         let mut records = journal.records_of(span).map_err(|reason| failed(journal, reason))?;

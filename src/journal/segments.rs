@@ -260,9 +260,6 @@ impl Journal {
 
     /// The plan as the segments of a span have it: from the beginning of the first one on, with all that happened
     /// until the end of the last.
-    ///
-    /// # Errors
-    /// As [`Journal::open`].
     pub(crate) fn of_span(&self, span: &Span) -> io::Result<Option<Thread>> {
         let mut journal = self.clone();
         if matches!(span, Span::Observations(..)) {
@@ -274,9 +271,6 @@ impl Journal {
     }
 
     /// The records of the segments of a span, oldest first.
-    ///
-    /// # Errors
-    /// The I/O error.
     pub(crate) fn records_of(&self, span: &Span) -> io::Result<Vec<Record>> {
         let (segments, first) = self.segments_of(span);
         let records = segments[first..].iter().map(|(_, path)| records_of(path));
@@ -375,9 +369,6 @@ impl Journal {
     }
 
     /// Reads what others did since the last call.
-    ///
-    /// # Errors
-    /// The I/O error.
     pub(crate) fn appended(&mut self) -> io::Result<Appended> {
         let Some((number, known)) = self.place() else { return self.read_again() };
         let length = match fs::metadata(self.path(number)) {
@@ -414,9 +405,6 @@ impl Journal {
     }
 
     /// The beginning of a new segment with a thread as it is.
-    ///
-    /// # Errors
-    /// None but that the thread cannot be encoded.
     pub(crate) fn beginning(&self, thread: &Thread) -> io::Result<Beginning> {
         let older = self.segments().collect();
         let line = encode(&Head { format: FORMAT, key: self.key.clone(), older, thread })?;
@@ -487,9 +475,6 @@ impl Journal {
 }
 
 /// The records of a segment.
-///
-/// # Errors
-/// The I/O error.
 pub(crate) fn records_of(path: &Path) -> io::Result<Vec<Record>> {
     // The head is no record.
     Ok(Lines::of(&read_from(path, 0)?).records)

@@ -44,7 +44,7 @@ pub struct Storage {
     pub emacs: Option<String>,
 }
 
-/// The plans of one journal folder.
+/// The plans of one journal folder. What reads a plan returns the errors of [`Store::get`].
 #[derive(Debug, Default)]
 pub struct Store {
     storage: Arc<Storage>,
@@ -241,9 +241,6 @@ impl Store {
 
     /// The name of another Emacs of which it is not known whether it lives, since the plan was read: that which wrote
     /// it.
-    ///
-    /// # Errors
-    /// As [`Store::get`].
     pub fn unsettled(&mut self, key: &str) -> Result<Option<String>, Error> {
         Ok(self.plan(key)?.and_then(Plan::unsettled).map(str::to_owned))
     }
@@ -266,9 +263,6 @@ impl Store {
     }
 
     /// A thread that has all of a span; see [`Store::get`].
-    ///
-    /// # Errors
-    /// As [`Store::get`].
     pub fn spanning(&mut self, key: &str, span: Span) -> Result<Option<&Thread>, Error> {
         self.plan(key)?;
         let Some(plan) = self.plans.get(key) else { return Ok(None) };
@@ -276,18 +270,12 @@ impl Store {
     }
 
     /// The records of a plan of a span, oldest first. There may be more.
-    ///
-    /// # Errors
-    /// As [`Store::get`].
     fn records_of(&mut self, key: &str, span: &Span) -> Result<Vec<Record>, Error> {
         self.plan(key)?.map_or(Ok(Vec::new()), |plan| plan.records_of(span))
     }
 
     /// The observations of work in a part of a plan, oldest first. They were recorded, or sent out, with one of
     /// `numbers`.
-    ///
-    /// # Errors
-    /// As [`Store::get`].
     pub fn work_recorded(
         &mut self,
         key: &str,
@@ -311,9 +299,6 @@ impl Store {
     }
 
     /// The sums of the recorded work of a plan, at least of the turn with this index.
-    ///
-    /// # Errors
-    /// As [`Store::get`].
     pub(crate) fn recorded_sums(&mut self, key: &str, turn: Option<usize>) -> Result<WorkSums, Error> {
         let Some(thread) = self.get(key)? else { return Ok(WorkSums::default()) };
         let numbers = match turn {
@@ -326,9 +311,6 @@ impl Store {
     }
 
     /// The newest places of a plan that have all the words, newest first.
-    ///
-    /// # Errors
-    /// As [`Store::get`].
     pub fn search(&mut self, key: &str, query: Query, limit: usize) -> Result<Vec<Match>, Error> {
         let mut search = Search::new(query);
         let records = self.records_of(key, &Span::WHOLE)?;

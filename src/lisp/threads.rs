@@ -32,9 +32,6 @@ const UNSEEN: &str = "unseen";
 const REFUSED: &str = "refused";
 
 /// Finds out whether the Emacs lives that wrote a thread which was read just now.
-///
-/// # Errors
-/// Its journal cannot be read.
 fn settle(env: &Env, key: &str) -> Result<()> {
     if let Some(emacs) = with_module(|module| module.store.unsettled(key))? {
         let lives = env.call(emacs_lives, (emacs,))?.is_not_nil();
@@ -44,9 +41,6 @@ fn settle(env: &Env, key: &str) -> Result<()> {
 }
 
 /// Calls `work` with a thread, which is empty if it does not exist.
-///
-/// # Errors
-/// Its journal cannot be read.
 pub(super) fn with_thread<T>(env: &Env, key: &str, work: impl FnOnce(&Thread) -> T) -> Result<T> {
     settle(env, key)?;
     with_module(|module| match module.store.get(key)? {

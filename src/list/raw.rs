@@ -46,9 +46,6 @@ impl<'a> Raw<'a> {
     }
 
     /// Parses the JSON value at the start of `text`, and returns the rest of the text.
-    ///
-    /// # Errors
-    /// The syntax error.
     pub(crate) fn parse_prefix(text: &'a str) -> Result<(Raw<'a>, &'a str), JsonError> {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<Raw<'a>>();
         let raw = values.next().unwrap_or_else(|| Raw::parse(text))?;
