@@ -123,9 +123,9 @@ pub struct Thread {
     /// The records made since they were last taken, if the owner wants them.
     #[serde(skip)]
     made: Option<Vec<Record>>,
-    /// The length of the journal in bytes, as the owner says.
+    /// The length of the journal in bytes, as the owner says. If it is too large, contents are abridged.
     #[serde(skip)]
-    journal_bytes: u64,
+    pub(crate) journal_bytes: u64,
     /// What was wrong with the agent's last list, if that was refused.
     pub(crate) refused: Option<String>,
 }
@@ -167,7 +167,7 @@ impl Thread {
 
     /// How far transcripts are recorded.
     pub(crate) fn positions(&self) -> impl Iterator<Item = &PositionRecord> {
-        self.recorded.positions()
+        self.recorded.positions.iter()
     }
 
     /// The first line of the first prompt that has one.
@@ -251,7 +251,7 @@ impl Thread {
     /// Whether nothing of the thread is lost or ends if only its journal keeps it: its agent has ended its
     /// turn, and subscribers have all observations.
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.is_quiet() && self.observations.are_delivered() && !self.streaming.is_within_block()
+        self.is_quiet() && self.observations.are_delivered() && self.streaming.thinking.is_none()
     }
 
     /// Whether its agent has ended its turn.

@@ -230,7 +230,7 @@ impl Plan {
         }
         self.thread.keep_records();
         self.adopt();
-        self.thread.set_journal_bytes(self.journal.as_ref().map_or(0, Journal::size));
+        self.thread.journal_bytes = self.journal.as_ref().map_or(0, Journal::size);
         lock
     }
 

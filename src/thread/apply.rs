@@ -65,11 +65,6 @@ impl Thread {
         self.made.take().unwrap_or_default()
     }
 
-    /// Sets the length of the journal in bytes. Contents are abridged if that is full.
-    pub(crate) fn set_journal_bytes(&mut self, bytes: u64) {
-        self.journal_bytes = bytes;
-    }
-
     /// Pauses a thread that was active when the process that recorded it ended, at `last`, its last time.
     /// The host has not reported an activity since.
     pub(crate) fn end_process(&mut self, last: Millis) {

@@ -375,7 +375,7 @@ mod tests {
     fn that_a_journal_is_full_is_recorded_once_also_if_it_is_read_again() {
         let policy = Policy { most_bytes: 100, ..Policy::default() };
         let say = |thread: &mut Thread| {
-            thread.set_journal_bytes(101);
+            thread.journal_bytes = 101;
             thread.observe_allowed(
                 &policy,
                 Payload::new(Type::Message, "a message".into()),

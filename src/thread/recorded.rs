@@ -49,7 +49,7 @@ pub struct Answer {
 pub struct Recorded {
     /// How far transcripts are recorded, the newest position last.
     #[serde(skip_serializing_if = "VecDeque::is_empty")]
-    positions: VecDeque<PositionRecord>,
+    pub(super) positions: VecDeque<PositionRecord>,
     /// The ids of the newest calls in the transcript, oldest first.
     #[serde(skip_serializing_if = "VecDeque::is_empty")]
     calls: VecDeque<String>,
@@ -74,10 +74,6 @@ impl Recorded {
         if call.answer.is_some() {
             self.answer.clone_from(&call.answer);
         }
-    }
-
-    pub(super) fn positions(&self) -> impl Iterator<Item = &PositionRecord> {
-        self.positions.iter()
     }
 }
 

@@ -10,7 +10,7 @@ use crate::events::stream::{Context, MAX_BLOCK, StreamKind, token_context};
 
 /// The joined tokens of a block of thinking, and their context.
 #[derive(Debug)]
-struct ThoughtBlock {
+pub(super) struct ThoughtBlock {
     text: String,
     context: Arc<Context>,
 }
@@ -18,17 +18,13 @@ struct ThoughtBlock {
 /// The state of the agent's token stream.
 #[derive(Debug, Default)]
 pub(super) struct Streaming {
-    thinking: Option<ThoughtBlock>,
+    /// The block that has begun and not ended.
+    pub(super) thinking: Option<ThoughtBlock>,
     /// The revision at the last event, if that was a token.
     last_token_at: Option<u64>,
 }
 
 impl Streaming {
-    /// Whether a block has begun and not ended.
-    pub(super) fn is_within_block(&self) -> bool {
-        self.thinking.is_some()
-    }
-
     /// Adds an event, and returns the block that it ends.
     fn push(&mut self, event: &StreamEvent<'_>, context: &Arc<Context>) -> Option<ThoughtBlock> {
         // Usage figures may come within a block.
