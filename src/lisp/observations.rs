@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use emacs::{Env, Result};
 use serde::Deserialize;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 
 use super::function::{Object, lisp};
 use super::read::Key;
@@ -63,21 +63,6 @@ impl TryFrom<Json> for Files {
     }
 }
 
-impl Reported {
-    /// The details and the metadata.
-    fn parts(self, files: impl FnOnce(&[Json]) -> Json) -> (Details, Map<String, Json>) {
-        let Reported { title, trace_id, parent_id, phase, outcome, exit_code, call_id, mut others, .. } =
-            self;
-        others.extend(self.files.map(|Files(found)| ("files".into(), files(&found))));
-        others.extend(outcome.map(|outcome| ("outcome".into(), json!(outcome))));
-        others.extend(exit_code.map(|code| ("exitCode".into(), code.into())));
-        others.extend(call_id.map(|Name(id)| ("callId".into(), id.into())));
-        let text = |name: Option<Name>| name.map(|Name(text)| text);
-        let (title, trace_id, parent_id) = (text(title), text(trace_id), text(parent_id));
-        (Details { title, trace_id, parent_id, phase: phase.map(Some), line: None }, others)
-    }
-}
-
 /// The words of a search.
 fn query(text: &str) -> Result<Query> {
     let blank = || Error::Argument(Problem::new("text", format!("{text:?}"), "words"));
@@ -97,11 +82,19 @@ lisp! { env =>
             return Err(Error::Argument(Problem::new("content", received, "a plist")).into());
         }
         load(env, &thread, Map::new())?;
+        let Reported { title, trace_id, parent_id, phase, outcome, exit_code, call_id, files, others } = metadata;
+        let [title, trace_id, parent_id, call_id] =
+            [title, trace_id, parent_id, call_id].map(|name| name.map(|Name(text)| text));
+        let details = Details { title, trace_id, parent_id, phase: phase.map(Some), line: None };
         let observation = with_module(|module| {
             let policy = module.settings.policy.clone();
             let thread = module.open(&thread);
-            let (details, others) = metadata.parts(|files| json!(policy.read_files(thread.project(), files)));
-            let payload = Payload::read(r#type, content, others);
+            let mut payload = Payload::read(r#type, content, others);
+            let known = &mut payload.metadata;
+            known.outcome = outcome;
+            known.exit_code = exit_code.map(i64::from);
+            known.call_id = call_id.or(known.call_id.take());
+            known.files = files.map(|Files(files)| policy.read_files(thread.project(), &files));
             thread.change(|thread| thread.observe_allowed(&policy, payload, details, now()))
         });
         ser::to_lisp(env, &shown::observation(&thread, &observation)).map(Object)?
