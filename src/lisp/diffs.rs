@@ -5,12 +5,12 @@ use serde_json::{Map, Value as Json};
 
 use super::function::{Object, lisp};
 use super::now;
-use super::ser::{self, Symbol, Vector};
-use super::shown::{ShownObservation, ShownOutcome, ShownUntyped, changes_by_kind};
+use super::ser::{Symbol, Vector};
+use super::shown::{ShownObservation, ShownOutcome, changes_by_kind};
 use super::work::ShownWork;
 use crate::error::{Error, Problem};
 use crate::events::edit::{self, Edit, NotApplied};
-use crate::list::untyped;
+use crate::list::untyped::{self, UntypedItem};
 use crate::wire::TOOL;
 
 const VALUES: &str = "an outcome, changes, an observation, a stream event, work or a patch";
@@ -29,14 +29,12 @@ lisp! { env =>
     fn diff(previous: Json, current: Json) -> Object<'_> {
         let difference = untyped::diff(&previous, &current)?;
         let (changes, warnings) = (&difference.changes, &difference.warnings);
-        changes_by_kind::<_, ShownUntyped<'_>>(env, changes, warnings, now())?
+        changes_by_kind::<_, &UntypedItem>(env, changes, warnings, now())?
     }
 
     /// See `todo-write-apply-changes'.
-    fn apply_changes(list: Json, changes: Json) -> Object<'_> {
-        let result = untyped::apply(&list, &changes)?;
-        let shown: Vec<_> = result.iter().map(ShownUntyped::from).collect();
-        ser::to_lisp(env, &Vector(shown)).map(Object)?
+    fn apply_changes(list: Json, changes: Json) -> Vector<Vec<UntypedItem>> {
+        Vector(untyped::apply(&list, &changes)?)
     }
 
     /// Return TEXT after its edits: each of OLDS is replaced by that of NEWS.

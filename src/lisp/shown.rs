@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use emacs::{Env, Result, Value};
-use serde::ser::{SerializeMap, SerializeStruct, Serializer};
+use serde::ser::{SerializeStruct, Serializer};
 use serde::{Deserialize, Serialize};
 
 use super::function::Object;
@@ -20,7 +20,6 @@ use crate::events::payload::{Derived, Metadata};
 use crate::events::session::Goal;
 use crate::list::change::{Change, ChangeKind, FieldNames};
 use crate::list::item::{Author, Item, Status};
-use crate::list::untyped::UntypedItem;
 use crate::thread::activity::Ending;
 use crate::thread::clock::Times;
 use crate::thread::revision::{Revision, Stamp};
@@ -160,28 +159,6 @@ impl Serialize for ShownItem {
 /// Items as Lisp has them.
 pub(super) fn items(items: &[Arc<Item>]) -> Sparse<Vec<ShownItem>> {
     Sparse(items.iter().map(ShownItem::from).collect())
-}
-
-/// An untyped item, with nil in place of JSON null.
-pub(super) struct ShownUntyped<'u>(&'u UntypedItem);
-
-impl<'u> From<&'u UntypedItem> for ShownUntyped<'u> {
-    fn from(item: &'u UntypedItem) -> ShownUntyped<'u> {
-        ShownUntyped(item)
-    }
-}
-
-impl Serialize for ShownUntyped<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Nil;
-        let fields = self.0.fields();
-        let mut map = serializer.serialize_map(Some(fields.len()))?;
-        for (key, value) in fields {
-            if value.is_null() { map.serialize_entry(key, &Nil) } else { map.serialize_entry(key, value) }?;
-        }
-        map.end()
-    }
 }
 
 /// A change, with its items as `I`.

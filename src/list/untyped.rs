@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Problem};
@@ -34,6 +35,19 @@ impl UntypedItem {
     /// The fields as the caller passed them.
     pub fn fields(&self) -> &Map<String, Value> {
         &self.fields
+    }
+}
+
+/// The fields as the caller passed them. Null is a unit struct, which Lisp has as nil.
+impl Serialize for UntypedItem {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Nil;
+        let mut map = serializer.serialize_map(Some(self.fields.len()))?;
+        for (key, value) in &*self.fields {
+            if value.is_null() { map.serialize_entry(key, &Nil) } else { map.serialize_entry(key, value) }?;
+        }
+        map.end()
     }
 }
 
