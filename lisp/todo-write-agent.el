@@ -28,12 +28,11 @@
 (cl-defstruct (todo-write-agent--entry
                (:constructor todo-write-agent--make-entry) (:copier nil))
   "An agent, and what the user has seen of it.
-AGENT is its plist as told last, made of KNOWN.  UNSEEN means that it came
-to rest while it was not visible, DISMISSED that the user dismissed its
-state.  RESTED is the time at which it came to rest last.  SEEN is when the
-user saw its refused calls last, MISSED the number of those of an earlier
-session."
-  agent known unseen dismissed (rested -1) (seen 0) (missed 0))
+AGENT is its plist as told last.  UNSEEN means that it came to rest while it
+was not visible, DISMISSED that the user dismissed its state.  RESTED is the
+time at which it came to rest last.  SEEN is when the user saw its refused
+calls last, MISSED the number of those of an earlier session."
+  agent unseen dismissed (rested -1) (seen 0) (missed 0))
 
 ;;; Names
 
@@ -180,17 +179,25 @@ It gets VALUE by OPERATION in the buffer WHERE.  A variable watcher."
   "Update the agent of THREAD after the event WHAT.
 For `todo-write-events-functions'."
   (when (memq what '(change request forgotten))
-    (todo-write-agent--update thread nil (eq what 'change))))
+    (let ((entry (gethash thread todo-write-agent--entries)))
+      (when (or (todo-write-core-call todo-write-dyn--agent-changed-p
+                  thread (todo-write-agent--seen entry todo-write-agent--began))
+                (null entry)
+                (not (eq what 'change)))
+        (todo-write-agent--update thread)))))
 
-(defun todo-write-agent--update (thread &optional silently changes)
+(defun todo-write-agent--seen (entry began)
+  "Return when the refused calls of ENTRY, or nil, were seen last, or else BEGAN."
+  (max began (if entry (todo-write-agent--entry-seen entry) 0)))
+
+(defun todo-write-agent--update (thread &optional silently)
   "Update the agent of THREAD, and tell what changed.
-If SILENTLY is non-nil, nothing is told, and what it did counts as seen.
-With CHANGES, that is all: what the user saw and was asked is the same."
+If SILENTLY is non-nil, nothing is told, and what it did counts as seen."
   (let* ((began (or (and (not silently) todo-write-agent--began) most-positive-fixnum))
          (entry (gethash thread todo-write-agent--entries))
          (old (and entry (todo-write-agent--entry-agent entry)))
          (known (todo-write-core-call todo-write-dyn--agent
-                  thread (max began (if entry (todo-write-agent--entry-seen entry) 0))))
+                  thread (todo-write-agent--seen entry began)))
          new)
     (if (null known)
         (remhash thread todo-write-agent--entries)
@@ -202,11 +209,8 @@ With CHANGES, that is all: what the user saw and was asked is the same."
                        ;; Those that the journal counts are not counted again.
                        :seen (if (> missed 0) (todo-write-core-now) 0)))
           (puthash thread entry todo-write-agent--entries)))
-      (setq new (if (and changes
-                         (equal known (cl-shiftf (todo-write-agent--entry-known entry) known)))
-                    old
-                  (setf (todo-write-agent--entry-agent entry)
-                        (todo-write-agent--of thread known entry began)))))
+      (setq new (todo-write-agent--of thread known entry began))
+      (setf (todo-write-agent--entry-agent entry) new))
     (unless (eq old new)
       (setq todo-write-agent--sorted nil))
     (unless (or silently (equal old new))
@@ -266,9 +270,7 @@ seen."
 (defun todo-write-agent--see-refused (entry)
   "Note in ENTRY that the user sees the refused calls."
   (setf (todo-write-agent--entry-seen entry) (todo-write-core-now)
-        (todo-write-agent--entry-missed entry) 0
-        ;; The module counts from now on.
-        (todo-write-agent--entry-known entry) nil))
+        (todo-write-agent--entry-missed entry) 0))
 
 (defun todo-write-agent-plist (thread known &rest more)
   "Return the plist of the agent of THREAD with the keys MORE.
@@ -367,6 +369,9 @@ That is nil if it runs on another machine: the number is another process here."
 (defvar todo-write-agent--looked (make-hash-table :test #'equal)
   "The times of the newest changes that were looked at, by threads.")
 
+(defvar todo-write-agent--unedited 0
+  "When no buffer had unsaved edits, in milliseconds since the epoch.")
+
 (defvar todo-write-agent--clashes nil
   "What was said and may still hold, a list of (THREAD PATH . BUFFER).
 The newest is first.")
@@ -408,22 +413,22 @@ For `todo-write-events-functions'."
   (setq todo-write-agent--clashes
         (seq-filter (lambda (clash) (todo-write-agent--edited-p (cddr clash)))
                     todo-write-agent--clashes))
-  (let ((edits (seq-some #'todo-write-agent--edited-p (buffer-list)))
-        (loaded (todo-write-threads-loaded)))
-    (todo-write-events-apply-each
-     (lambda (thread)
-       (cond ((not edits)
-              ;; The clock of another machine may be behind.
-              (unless (todo-write-machines-of-thread thread)
-                (puthash thread (todo-write-core-now) todo-write-agent--looked)))
-             ((and (member thread loaded) (not (todo-write-events-reading thread)))
-              (todo-write-agent--look-at-changes thread))))
-     (cl-shiftf todo-write-agent--changed nil))))
+  (let ((changed (cl-shiftf todo-write-agent--changed nil)))
+    (if (not (seq-some #'todo-write-agent--edited-p (buffer-list)))
+        (setq todo-write-agent--unedited (todo-write-core-now))
+      (let ((loaded (todo-write-threads-loaded)))
+        (todo-write-events-apply-each
+         #'todo-write-agent--look-at-changes
+         (seq-filter (lambda (thread)
+                       (and (member thread loaded) (not (todo-write-events-reading thread))))
+                     changed))))))
 
 (defun todo-write-agent--look-at-changes (thread)
   "Say which files that you edit the agent of THREAD changed since the last time."
   (let* (;; What is older is no news, as while an old session is read.
-         (seen (gethash thread todo-write-agent--looked (- (todo-write-core-now) 60000)))
+         (seen (max (gethash thread todo-write-agent--looked (- (todo-write-core-now) 60000))
+                    ;; The clock of another machine may be behind.
+                    (if (todo-write-machines-of-thread thread) 0 todo-write-agent--unedited)))
          (new-p (lambda (call) (> (plist-get call :timestamp) seen)))
          ;; Most changes do not come from a call, and few from several.
          (calls (cl-loop for count in '(1 4 32)

@@ -54,7 +54,7 @@ enum Word {
 }
 
 /// What an agent does.
-#[derive(Serialize)]
+#[derive(PartialEq, Serialize)]
 struct ShownActivity {
     activity: Option<Doing>,
     reason: Option<String>,
@@ -87,13 +87,42 @@ impl ShownActivity {
 const ABOUT: [&str; 5] = ["agent", "project", "unattended", "unseen", "refused"];
 
 /// An agent.
-#[derive(Serialize)]
-struct ShownAgent {
+#[derive(PartialEq, Serialize)]
+pub(super) struct ShownAgent {
     does: ShownActivity,
     about: Map<String, Json>,
     plan: Sparse<ShownSummary>,
     new: usize,
     refused: usize,
+}
+
+impl ShownAgent {
+    /// The agent of a thread, if it has one and is no subagent.
+    fn of(env: &Env, thread: &str, seen: Millis) -> Result<Option<ShownAgent>> {
+        let reported = ShownActivity::reported(thread);
+        let (state, about, new, refused, last) = with_thread(env, thread, |thread| {
+            let is_told = |(key, _): &(&String, &Json)| ABOUT.contains(&key.as_str());
+            let told = thread.about().iter().filter(is_told).map(|(key, value)| (key.clone(), value.clone()));
+            let about = thread.parent().is_none().then(|| told.collect::<Map<_, _>>());
+            let (new, refused) = (thread.review.unseen_files(), thread.refused_after(seen));
+            (thread.state(), about, new, refused, thread.last_time())
+        })?;
+        // A process may work for a moment in a session in which nothing was asked.
+        let is_one =
+            |about: &Map<_, _>| reported.is_some() || about.contains_key("agent") || state != State::Empty;
+        let Some(about) = about.filter(is_one) else { return Ok(None) };
+        let mut does = reported.unwrap_or_else(|| {
+            // Its host says nothing of turns.
+            let is_at_rest = matches!(state, State::Done | State::Paused);
+            let doing = if is_at_rest { Doing::Idle } else { Doing::Unknown };
+            ShownActivity::of(Decision::new(doing, last), None)
+        });
+        if does.inferred && does.activity != Some(Doing::Working) {
+            does.activity = Some(Doing::Unknown);
+        }
+        let plan = Sparse(summary_of(env, thread)?);
+        Ok(Some(ShownAgent { does, about, plan, new, refused }))
+    }
 }
 
 lisp! { env =>
@@ -219,31 +248,22 @@ lisp! { env =>
     /// - `:new': the number of files that were not reviewed
     /// - `:refused': the number of calls that were refused after SEEN.
     fn agent(thread: Key, seen: Millis) -> Option<ShownAgent> {
-        let reported = ShownActivity::reported(&thread);
-        let (state, about, new, refused, last) = with_thread(env, &thread, |thread| {
-            let is_told = |(key, _): &(&String, &Json)| ABOUT.contains(&key.as_str());
-            let told = thread.about().iter().filter(is_told).map(|(key, value)| (key.clone(), value.clone()));
-            let about = thread.parent().is_none().then(|| told.collect::<Map<_, _>>());
-            let (new, refused) = (thread.review.unseen_files(), thread.refused_after(seen));
-            (thread.state(), about, new, refused, thread.last_time())
-        })?;
-        match about {
-            // A process may work for a moment in a session in which nothing was asked.
-            Some(about) if reported.is_some() || about.contains_key("agent") || state != State::Empty => {
-                let mut does = reported.unwrap_or_else(|| {
-                    // Its host says nothing of turns.
-                    let is_at_rest = matches!(state, State::Done | State::Paused);
-                    let doing = if is_at_rest { Doing::Idle } else { Doing::Unknown };
-                    ShownActivity::of(Decision::new(doing, last), None)
-                });
-                if does.inferred && does.activity != Some(Doing::Working) {
-                    does.activity = Some(Doing::Unknown);
-                }
-                let plan = Sparse(summary_of(env, &thread)?);
-                Some(ShownAgent { does, about, plan, new, refused })
+        ShownAgent::of(env, &thread, seen)?
+    }
+
+    /// Return t if there is no agent of THREAD, or if it or SEEN is another one than at the last call.
+    ///
+    /// Asking for it after each event would make a plist each time, and most events change nothing of it.
+    fn agent_changed_p(thread: Key, seen: Millis) -> bool {
+        let agent = ShownAgent::of(env, &thread, seen)?.map(|agent| (seen, agent));
+        with_module(|module| {
+            let is_changed = agent.is_none() || module.shown_agents.get(&*thread) != agent.as_ref();
+            if is_changed {
+                module.shown_agents.remove(&*thread);
+                module.shown_agents.extend(agent.map(|agent| (thread.to_string(), agent)));
             }
-            _ => None,
-        }
+            is_changed
+        })
     }
 
     /// Return the keys of the threads that may have agents: those in memory, and those whose agents are known.

@@ -39,7 +39,7 @@ pub(super) fn to_lisp<'e>(env: &'e Env, value: &(impl Serialize + ?Sized)) -> Re
 
 /// A plist, and all in it, without the fields that are nil: `plist-get` returns the same, and there is less
 /// garbage.
-#[derive(Derive)]
+#[derive(PartialEq, Derive)]
 pub(super) struct Sparse<T>(pub(super) T);
 
 /// JSON, as if it were in a map.

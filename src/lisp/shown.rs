@@ -81,7 +81,7 @@ pub(super) fn outcome<'o>(
 }
 
 /// A summary of a thread as Lisp has it.
-#[derive(Serialize)]
+#[derive(PartialEq, Serialize)]
 pub(super) struct ShownSummary {
     revision: u64,
     completed: usize,
@@ -131,6 +131,7 @@ impl ShownSummary {
 }
 
 /// An item as Lisp has it: the journal names its fields otherwise.
+#[derive(PartialEq)]
 pub(super) struct ShownItem(Arc<Item>);
 
 impl From<&Arc<Item>> for ShownItem {
