@@ -419,7 +419,7 @@ changes that were not reviewed.  Lines have WIDTH columns."
     (todo-write-row-insert item (if (equal (plist-get item :status) "completed") 'completed
                                   'removed)
                            (todo-write-core-call todo-write-dyn--spent thread id) width 4 nil
-                           (todo-write-core-call todo-write-dyn--row-work thread id))
+                           (cdar (todo-write-core-call todo-write-dyn--row-work thread id)))
     (todo-write-row-make-button start (point) 'todo-write-part
                                 (todo-write-text-help
                                  (todo-write-text-plain (plist-get item :content)))

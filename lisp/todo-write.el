@@ -226,7 +226,8 @@ Its keys are:
               milliseconds
 Without ID, return those of all items of the list, in list order, as an
 alist of (ID . TIMES)."
-  (todo-write-core-call todo-write-dyn--times thread id))
+  (let ((times (todo-write-core-call todo-write-dyn--times thread id)))
+    (if id (cdar times) times)))
 
 (defun todo-write-items-removed (thread)
   "Return the items of THREAD that were started and then removed from the list.

@@ -4,7 +4,7 @@ use super::function::{Object, lisp};
 use super::read::Key;
 use super::ser::{self, Sparse};
 use super::shown::{self, ShownItem, ShownRevision};
-use super::threads::{OneOrAll, replacements, with_span, with_thread};
+use super::threads::{of_items, replacements, with_span, with_thread};
 use crate::events::work::Part;
 use crate::journal::segments::Span;
 use crate::thread::Thread;
@@ -66,13 +66,13 @@ lisp! { env =>
         with_thread(env, &thread, Thread::earlier_lists)?
     }
 
-    /// Return what the row of item ID of THREAD shows of its work, or nil.
+    /// Return what the row of item ID of THREAD shows of its work, or those of all items of the list if ID is nil.
     ///
-    /// The value is a list (ADDED REMOVED FAILED MORE REFUSED SHARERS): numbers of lines and of failed commands, 1 if
-    /// commands changed more files, else 0, the number of refused calls, and how many other items have the same work.
-    /// If ID is nil, return an alist of (ID . FIGURES) for the items of the list that have any.
-    fn row_work(thread: Key, id: Option<String>) -> OneOrAll<Vec<u64>> {
-        with_thread(env, &thread, |thread| OneOrAll::of(thread, id.as_deref(), |id| row_figures(thread, id)))?
+    /// The value is an alist of (ID ADDED REMOVED FAILED MORE REFUSED SHARERS), without items that have none: numbers
+    /// of lines and of failed commands, 1 if commands changed more files, else 0, the number of refused calls, and how
+    /// many other items have the same work.
+    fn row_work(thread: Key, id: Option<String>) -> Vec<(String, Vec<u64>)> {
+        with_thread(env, &thread, |thread| of_items(thread, id, |id| row_figures(thread, id)))?
     }
 
     /// Return the numbers of lines that the header of THREAD shows, a list (ADDED REMOVED), or nil.

@@ -109,25 +109,15 @@ pub(super) fn replacements(thread: &Thread) -> HashSet<u64> {
     thread.revisions().lists().iter().skip(1).map(|(first, _)| *first).collect()
 }
 
-/// What is asked of an item, or of all that have it.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(super) enum OneOrAll<T> {
-    One(Option<T>),
-    All(Vec<(String, T)>),
-}
-
-impl<T> OneOrAll<T> {
-    /// That of the item `id` of a thread, or of each of its list.
-    pub(super) fn of(thread: &Thread, id: Option<&str>, ask: impl Fn(&str) -> Option<T>) -> OneOrAll<T> {
-        match id {
-            Some(id) => OneOrAll::One(ask(id)),
-            None => {
-                let all = thread.list().iter().filter_map(|item| Some((item.id.clone(), ask(&item.id)?)));
-                OneOrAll::All(all.collect())
-            }
-        }
-    }
+/// What is asked of the item `id` of a thread, or of each of its list, after the ids of those that have it.
+pub(super) fn of_items<T>(
+    thread: &Thread,
+    id: Option<String>,
+    ask: impl Fn(&str) -> Option<T>,
+) -> Vec<(String, T)> {
+    let listed = || thread.list().iter().map(|item| item.id.clone()).collect();
+    let ids: Vec<String> = id.map_or_else(listed, |id| vec![id]);
+    ids.into_iter().filter_map(|id| Some((id.clone(), ask(&id)?))).collect()
 }
 
 /// What became of a thread that was paused or resumed.
@@ -289,10 +279,10 @@ lisp! { env =>
         with_module(|module| Some(module.store.get_mut(&thread)?.change(Thread::take_untold)))
     }
 
-    /// See `todo-write-times'.
-    fn times(thread: Key, id: Option<String>) -> OneOrAll<ShownTimes> {
+    /// See `todo-write-times'.  The value is an alist, also for one ID.
+    fn times(thread: Key, id: Option<String>) -> Vec<(String, ShownTimes)> {
         with_thread(env, &thread, |thread| {
-            OneOrAll::of(thread, id.as_deref(), |id| thread.times(id).map(ShownTimes::from))
+            of_items(thread, id, |id| thread.times(id).map(ShownTimes::from))
         })?
     }
 
