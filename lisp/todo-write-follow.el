@@ -325,19 +325,17 @@ There are none while nothing is followed, unless ALL is non-nil."
            (`(moved ,_ ,file)
             (todo-write-follow--remove session t)
             (todo-write-follow--begin file (todo-write-follow--session-asked session)))
-           (`(unreadable ,_ ,reason) (todo-write-follow--lose-file session reason))))))))
-
-(defun todo-write-follow--lose-file (session reason)
-  "End following SESSION, whose transcript cannot be read for REASON.
-Say so, unless a caller waits for it and signals."
-  (setf (todo-write-follow--session-failed session) reason)
-  (todo-write-follow--remove session)
-  (cond ((todo-write-follow--session-state session)
-         (display-warning 'todo-write
-                          (format "%s is no longer followed: %s"
-                                  (todo-write-follow--session-file session) reason)))
-        ((not (todo-write-follow--session-asked session))
-         (todo-write-follow--skip (todo-write-follow--session-file session) reason))))
+           (`(unreadable ,_ ,reason)
+            (setf (todo-write-follow--session-failed session) reason)
+            (todo-write-follow--remove session)
+            (cond ((todo-write-follow--session-state session)
+                   (display-warning 'todo-write
+                                    (format "%s is no longer followed: %s"
+                                            (todo-write-follow--session-file session) reason)))
+                  ;; Who asked for it waits, and signals.
+                  ((not (todo-write-follow--session-asked session))
+                   (todo-write-follow--skip (todo-write-follow--session-file session)
+                                            reason))))))))))
 
 ;;; Following
 

@@ -61,14 +61,6 @@ If there is no tmux, or no server of it, return nil."
                "list-panes" "-a" "-F"
                "#{pane_pid} #{session_name}:#{window_index}.#{pane_index}"))))
 
-(defun todo-write-terminal--tmux-client ()
-  "Return the name of the tmux client that was used last, or nil."
-  ;; The times have equally many digits.
-  (when-let* ((lines (todo-write-terminal--tmux
-                      "list-clients" "-F" "#{client_activity} #{client_name}"))
-              (line (car (last (sort lines #'string<)))))
-    (substring line (1+ (string-search " " line)))))
-
 (defun todo-write-terminal-in-tmux-p (pid)
   "Return non-nil if the process PID runs in a pane of tmux.
 Emacs asks this while it draws, so it does not wait for tmux."
@@ -81,7 +73,11 @@ Emacs asks this while it draws, so it does not wait for tmux."
 Return its name, or nil if there is no such pane, or no terminal shows
 any session of tmux."
   (when-let* ((pane (todo-write-terminal-tmux-pane pid))
-              (client (todo-write-terminal--tmux-client))
+              ;; That which was used last.  The times have equally many digits.
+              (client (car (last (sort (todo-write-terminal--tmux
+                                        "list-clients" "-F" "#{client_activity} #{client_name}")
+                                       #'string<))))
+              (client (substring client (1+ (string-search " " client))))
               ;; A session that is named by a part of another one's name is not meant.
               (target (concat "=" pane)))
     (todo-write-terminal--tmux "select-window" "-t" target)

@@ -89,10 +89,7 @@ line has the property `todo-write-part'; see todo-write-view-draw.el."
                                 'todo-write-fold "RET, mouse-1: show the completed tasks"
                                 'todo-write-part (list 'fold id)))))))
           (pcase state
-            ('nil (add 'welcome (lambda ()
-                                  (if headings
-                                      (todo-write-view-rows--insert-planless thread)
-                                    (todo-write-view-rows--insert-welcome)))))
+            ('nil (add 'welcome #'todo-write-view-rows--insert-welcome (and headings thread)))
             ('empty (insert (propertize " The list is empty.\n" 'face 'todo-write-detail))))
           (todo-write-view-rows--insert-children (cdr (assoc nil children)) width)
           (when thread
@@ -534,28 +531,28 @@ the turn above began, or nil; a date that both have is left out."
                          (format "RET, mouse-1: M-x %s" command)
                          'action (lambda (_) (call-interactively command))))
 
-(defun todo-write-view-rows--insert-welcome ()
-  "Insert the text of a buffer without a plan: what fills it, as buttons."
-  (insert (propertize " No plan yet.  It appears here as soon as an agent writes one.\n"
+(defun todo-write-view-rows--insert-welcome (thread)
+  "Insert the text of a buffer without a plan: what fills it, as buttons.
+THREAD is that of an agent that worked without one, or nil."
+  (insert (propertize (if thread " This agent has sent no plan.\n"
+                        " No plan yet.  It appears here as soon as an agent writes one.\n")
                       'face 'todo-write-detail))
   (pcase-dolist (`(,label ,command)
-                 `(("Give an agent the tool" todo-write-setup)
-                   ("Follow a session of Claude Code or Codex" todo-write-follow)
-                   ,@(when (locate-library "efrit")
-                       (if (bound-and-true-p todo-write-efrit-mode)
-                           '(("Give Efrit a command" efrit-do))
-                         '(("Show the plans of Efrit here" todo-write-efrit-mode))))
-                   ,@(when (fboundp 'efrit-do-demo)
-                       '(("See a demonstration" efrit-do-demo)))))
+                 (if thread
+                     (let ((about (todo-write-about thread)))
+                       (unless (string-match-p "\\`\\(?:efrit\\|gptel\\)"
+                                               (or (plist-get about :agent)
+                                                   (plist-get about :program) thread))
+                         '(("Give it the tool todo_write" todo-write-setup))))
+                   `(("Give an agent the tool" todo-write-setup)
+                     ("Follow a session of Claude Code or Codex" todo-write-follow)
+                     ,@(when (locate-library "efrit")
+                         (if (bound-and-true-p todo-write-efrit-mode)
+                             '(("Give Efrit a command" efrit-do))
+                           '(("Show the plans of Efrit here" todo-write-efrit-mode))))
+                     ,@(when (fboundp 'efrit-do-demo)
+                         '(("See a demonstration" efrit-do-demo))))))
     (insert (todo-write-view-rows--link (format "   %s\n" label) command))))
-
-(defun todo-write-view-rows--insert-planless (thread)
-  "Insert that the agent of THREAD has sent no plan, and what helps."
-  (insert (propertize " This agent has sent no plan.\n" 'face 'todo-write-detail))
-  (let* ((about (todo-write-about thread))
-         (agent (or (plist-get about :agent) (plist-get about :program) thread)))
-    (unless (string-match-p "\\`\\(?:efrit\\|gptel\\)" agent)
-      (insert (todo-write-view-rows--link "   Give it the tool todo_write\n" 'todo-write-setup)))))
 
 (provide 'todo-write-view-rows)
 ;;; todo-write-view-rows.el ends here
