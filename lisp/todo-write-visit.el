@@ -365,7 +365,7 @@ that failed, and your comments."
                      (and current-prefix-arg 'org)))
   (let* ((review todo-write-visit-markdown)
          (format (unless review format))
-         (text (if review (funcall todo-write-visit-markdown) (todo-write-check-list thread format))))
+         (text (if review (funcall review) (todo-write-check-list thread format))))
     (when (string-empty-p text)
       (user-error "The list is empty"))
     (kill-new text)
