@@ -495,8 +495,7 @@ esac
        (claude-checks-wait
         "the new session"
         (lambda ()
-          (todo-write-follow--process-of
-           (concat "claude:" (claude-checks-own :sessionId)))))
+          (todo-write-dyn--process-of nil (claude-checks-own :sessionId))))
        (should (equal (plist-get (todo-write-summary thread) :reason) "end of turn"))
        (should (equal (claude-checks-rows thread) '(("Rake" . "in_progress"))))))))
 
