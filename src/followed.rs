@@ -195,7 +195,6 @@ impl Listener<'_> {
                 self.followed.door = Some(state.clone());
                 Vec::new()
             }
-            Message::Silent(id) => self.report_silence(*id).into_iter().collect(),
             Message::Connection(machine, state) => {
                 self.report_machine(machine, matches!(state, ConnectionState::Lost { .. }))
             }
@@ -315,15 +314,6 @@ impl Listener<'_> {
     fn report_quiet(&mut self, id: SessionId, since: SystemTime) -> Vec<Changed> {
         let Some(session) = self.followed.session(id) else { return Vec::new() };
         self.report_over(&session, &format!("quiet since {}", local_time(since)))
-    }
-
-    /// Reports that no line tells any more whether the agent, Codex, works: no process of it tells what it
-    /// does, and its daemon keeps a question open after the terminal was killed.
-    fn report_silence(&mut self, id: SessionId) -> Option<Changed> {
-        let key = self.followed.session(id)?.key;
-        let turn = &self.store.agents.facts(&key)?.turn;
-        let runs = turn.by == By::Lines && matches!(turn.what, Turn::Runs(_) | Turn::Waits(_));
-        runs.then(|| self.report_turn(&key, Turn::Unknown, self.now))
     }
 
     /// Stops following a session, and reports that.

@@ -189,8 +189,6 @@ pub enum Message {
     },
     /// A session's file had its last line at this time, and is quiet since.
     Quiet(SessionId, SystemTime),
-    /// No line tells for two minutes whether the session's agent, Codex, still works.
-    Silent(SessionId),
     /// A session's file is gone, and its process goes on in this one.
     Moved(SessionId, PathBuf),
     /// A session's file cannot be read, with the reason. It is no longer followed.
@@ -238,7 +236,6 @@ impl Message {
             Message::Events(id, _)
             | Message::Ready { session: id, .. }
             | Message::Quiet(id, _)
-            | Message::Silent(id)
             | Message::Moved(id, _)
             | Message::Unreadable(id, _) => Some(*id),
             _ => None,

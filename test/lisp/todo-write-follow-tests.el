@@ -1378,27 +1378,6 @@ UUID begins the names of the lines."
     (signal-process child 'cont)
     (todo-write-test-wait (lambda () (eq 'working (state))))))
 
-(ert-deftest todo-write-follow-tests-codex-that-is-silent-is-not-known-to-work ()
-  (todo-write-follow-tests--with
-    (let* ((file (apply #'todo-write-follow-tests--rollout home "c" (directory-file-name project)
-                        (append todo-write-follow-tests--codex-prompt
-                                (todo-write-follow-tests--codex-plan "1" '("Mix" . "in_progress")))))
-           (thread (todo-write-follow file)))
-      (should (equal '(working) (todo-write-activity thread)))
-      ;; Its terminal was killed while the daemon asked.
-      (todo-write-follow-stop file)
-      (todo-write-forget thread)
-      (set-file-times file (time-subtract nil 121))
-      (todo-write-follow file)
-      (todo-write-test-wait (lambda () (plist-get (todo-write-events-activity thread) :inferred)))
-      (should-not (todo-write-activity thread))
-      (todo-write-follow-tests--append
-       file (list :timestamp (format-time-string "%FT%T.%3NZ" nil t)
-                  :type "response_item"
-                  :payload '(:type "message" :role "assistant"
-                             :content [(:type "output_text" :text "Going on")])))
-      (todo-write-test-wait (lambda () (equal '(working) (todo-write-activity thread)))))))
-
 (ert-deftest todo-write-follow-tells-how-much-of-a-long-session-is-read ()
   (todo-write-follow-tests--with
     (require 'todo-write-view)

@@ -95,7 +95,7 @@ pub(super) fn bound(
         | Message::Pulse
         | Message::DoorThere(..)
         | Message::Connection(..) => return None,
-        Message::Door(_) | Message::Ready { .. } | Message::Quiet(..) | Message::Silent(_) => {}
+        Message::Door(_) | Message::Ready { .. } | Message::Quiet(..) => {}
     }
     Some(match message {
         Message::Door(event) => Message::DoorThere(machine.name.clone(), event),

@@ -114,7 +114,7 @@ mod tests {
         queue.push(call());
         assert!(matches!(queue.take(Duration::ZERO), Some(Message::DoorThere(..))));
         assert!(queue.wait_for_room(&call()));
-        assert!(queue.take(Duration::ZERO).is_some() && queue.wait_for_room(&Message::Silent(1)));
+        assert!(queue.take(Duration::ZERO).is_some() && queue.wait_for_room(&Message::failed(1)));
         assert_eq!((queue.bytes(), queue.take(Duration::ZERO).is_none()), (0, true));
     }
 }

@@ -1,7 +1,7 @@
 //! Reads a session that is followed.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
 use super::around::Around;
 use crate::describe::describe;
@@ -10,7 +10,7 @@ use crate::lines::size;
 use crate::tail::TailChange;
 use todo_write::file;
 use todo_write::wire::bounds::LINE;
-use todo_write::wire::event::{Agent, Event};
+use todo_write::wire::event::Event;
 use todo_write::wire::program::{Message, Piece, SessionId};
 
 /// The numbers of events and of bytes from which on a piece ends with the next line.
@@ -18,8 +18,6 @@ const EVENTS: usize = 16;
 const BYTES: usize = 64 * 1024;
 /// The number of bytes of events that a piece can have: what else is in its line is short.
 const MOST: usize = LINE - BYTES;
-/// The silence after which it is unknown whether Codex still works.
-const SILENCE: Duration = Duration::from_secs(120);
 
 /// What a read did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,8 +59,7 @@ pub(super) struct Session {
     project: Option<Option<String>>,
     grew: SystemTime,
     is_quiet: bool,
-    /// Whether the silence of Codex was said, and where the session moved.
-    is_silent: bool,
+    /// Where the session moved.
     moved: Option<PathBuf>,
 }
 
@@ -86,7 +83,6 @@ impl Session {
             project: None,
             grew: changed,
             is_quiet: false,
-            is_silent: false,
             moved: None,
         }
     }
@@ -123,7 +119,7 @@ impl Session {
         assert!(!self.path.ends_with("panics.jsonl"), "a reader that fails");
         #[cfg(test)]
         while self.path.ends_with("hangs.jsonl") && self.path.exists() {
-            std::thread::sleep(Duration::from_millis(1));
+            std::thread::sleep(std::time::Duration::from_millis(1));
         }
         let settings = &around.settings;
         let follower = self.follower.get_or_insert_with(|| Follower::new(self.path.clone(), settings.input));
@@ -141,7 +137,7 @@ impl Session {
         }
         let (is_partial, has_grown) = (appended.is_partial, appended.bytes > 0);
         if has_grown && self.is_caught_up {
-            (self.grew, self.is_quiet, self.is_silent) = (SystemTime::now(), false, false);
+            (self.grew, self.is_quiet) = (SystemTime::now(), false);
             self.changed = self.grew;
         }
         let is_silent = self.is_silent_session();
@@ -161,11 +157,6 @@ impl Session {
             && !std::mem::replace(&mut self.is_quiet, true)
         {
             around.send(Message::Quiet(self.id, self.grew));
-        }
-        let source = self.follower.as_ref().and_then(Follower::session);
-        let is_of_codex = source.is_some_and(|source| source.agent == Agent::Codex);
-        if is_of_codex && silence > SILENCE && !std::mem::replace(&mut self.is_silent, true) {
-            around.send(Message::Silent(self.id));
         }
         if has_grown { Done::Grown } else { Done::Whole }
     }
@@ -278,7 +269,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use todo_write::wire::event::{EventKind, Place, Source, Transcript};
+    use todo_write::wire::event::{Agent, EventKind, Place, Source, Transcript};
 
     /// An event of a line that ends at `end`, with so many bytes.
     fn event(end: u64, bytes: usize) -> Event {
