@@ -63,41 +63,52 @@ If its file is loaded again, the host stays on."
   "Switch the host NAME on if ON is non-nil, else off.
 Load the module first.  Return what the host returns, or nil if it waits
 for its feature."
-  (let* ((host (todo-write-host-named name))
-         (feature (todo-write-host-feature host)))
-    (cond ((not on)
-           (when (eq 'on (cl-shiftf (todo-write-host-state host) nil))
-             (funcall (todo-write-host-switch-off host))))
-          ((progn (todo-write-module-prepare) (or (null feature) (featurep feature)))
-           (todo-write-host--try host))
-          ((not (cl-shiftf (todo-write-host-state host) 'waiting))
-           (let ((try (lambda ()
-                        (let ((host (todo-write-host-named name)))
-                          (when (eq 'waiting (todo-write-host-state host))
-                            (todo-write-host--try host))))))
-             (eval-after-load feature
-               (if (eq feature 'todo-write-dyn)
-                   ;; A call has loaded the module, and goes on first.
-                   (lambda () (run-with-timer 0 nil try))
-                 try))
-             nil)))))
+  (let ((host (todo-write-host-named name)))
+    (when on
+      (todo-write-module-prepare))
+    (prog1 (cond (on (setf (todo-write-host-state host)
+                           (or (todo-write-host-state host) 'waiting))
+                     (todo-write-host--try host))
+                 ((eq 'on (cl-shiftf (todo-write-host-state host) nil))
+                  (funcall (todo-write-host-switch-off host))))
+      (todo-write-host--watch))))
 
 (defun todo-write-host--try (host)
-  "Switch HOST on; if that signals, warn, and leave it off.
-An init file, and the file of another package that is being loaded, go on."
-  (condition-case-unless-debug err
-      (progn
-        ;; It waits no more, also while it asks the user.
-        (setf (todo-write-host-state host) 'on)
-        (funcall (todo-write-host-switch-on host)))
-    (error
-     (setf (todo-write-host-state host) nil)
-     (when (todo-write-host-mode host)
-       (set (todo-write-host-mode host) nil))
-     (display-warning 'todo-write
-                      (format-message "%s cannot be switched on: %s"
-                                      (todo-write-host-name host)
-                                      (todo-write-core-error-text err))))))
+  "Switch HOST on if that is wanted and its feature is loaded."
+  (let ((feature (todo-write-host-feature host)))
+    (when (and (todo-write-host-state host) (or (null feature) (featurep feature)))
+      ;; An init file, and the file of another package that is being loaded, go on.
+      (condition-case-unless-debug err
+          (progn
+            ;; It waits no more, also while it asks the user.
+            (setf (todo-write-host-state host) 'on)
+            (funcall (todo-write-host-switch-on host)))
+        (error
+         (setf (todo-write-host-state host) nil)
+         (when (todo-write-host-mode host)
+           (set (todo-write-host-mode host) nil))
+         (display-warning 'todo-write
+                          (format-message "%s cannot be switched on: %s"
+                                          (todo-write-host-name host)
+                                          (todo-write-core-error-text err))))))))
+
+(defun todo-write-host--waiting ()
+  "Return the hosts that wait for a feature."
+  (seq-filter (lambda (host) (eq 'waiting (todo-write-host-state host))) todo-write-host-all))
+
+(defun todo-write-host--watch ()
+  "Watch which files are loaded while a host waits for a feature."
+  (funcall (if (todo-write-host--waiting) #'add-hook #'remove-hook)
+           'after-load-functions #'todo-write-host--loaded))
+
+(defun todo-write-host--loaded (_file)
+  "Switch on the hosts that waited for a feature that is loaded now."
+  (dolist (host (todo-write-host--waiting))
+    (if (eq 'todo-write-dyn (todo-write-host-feature host))
+        ;; A call has loaded the module, and goes on first.
+        (run-with-timer 0 nil #'todo-write-host--try host)
+      (todo-write-host--try host)))
+  (todo-write-host--watch))
 
 ;;; What is asked of all hosts
 

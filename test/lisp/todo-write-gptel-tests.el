@@ -151,11 +151,14 @@
 (ert-deftest todo-write-gptel-can-be-turned-on-before-gptel-is-loaded ()
   (should (equal (todo-write-gptel-tests--child
                   '(autoload 'todo-write-gptel-mode "todo-write-gptel")
-                  `(progn
+                  `(let ((before after-load-functions))
                      (todo-write-gptel-mode)
-                     (require 'gptel)
-                     (prin1 ,todo-write-gptel-tests--tool-names)))
-                 '("todo_write"))))
+                     (let ((waits (not (equal before after-load-functions))))
+                       (require 'gptel)
+                       (prin1 (list ,todo-write-gptel-tests--tool-names
+                                    waits
+                                    (equal before after-load-functions))))))
+                 '(("todo_write") t t))))
 
 (ert-deftest todo-write-gptel-is-on-for-the-doctor-as-soon-as-it-is-turned-on ()
   (should (equal (todo-write-test-child
@@ -219,7 +222,7 @@
                                   gptel-pre-tool-call-functions
                                   gptel-post-tool-call-functions
                                   gptel-post-response-functions
-                                  todo-write-events-functions
+                                  todo-write-events-functions after-load-functions
                                   (mapcar (lambda (function)
                                             (and (fboundp function)
                                                  (advice--p (symbol-function function))))
@@ -237,7 +240,7 @@
               (prin1 (list (cl-mapcar #'equal before on)
                            (equal before (funcall state))
                            (todo-write-state todo-write-gptel-thread)))))
-          '((nil nil nil nil nil nil nil t nil) t paused))))
+          '((nil nil nil nil nil nil nil t t nil) t paused))))
 
 (provide 'todo-write-gptel-tests)
 ;;; todo-write-gptel-tests.el ends here

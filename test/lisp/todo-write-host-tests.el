@@ -16,7 +16,7 @@
 (defmacro todo-write-host-tests--with (calls &rest body)
   "Evaluate BODY with CALLS, a list, and no hosts but those that it defines."
   (declare (indent 1) (debug t))
-  `(let ((todo-write-host-all nil) (after-load-alist nil) (load-file-name nil) (,calls nil))
+  `(let ((todo-write-host-all nil) (after-load-functions nil) (,calls nil))
      ,@body))
 
 (ert-deftest todo-write-host-waits-for-its-feature ()
@@ -25,14 +25,18 @@
       :switch-on (lambda () (push 'on calls) 'tool) :switch-off (lambda () (push 'off calls)))
     (should-not (todo-write-host-switch "Garden" t))
     (should-not calls)
+    (should after-load-functions)
     ;; It is off before the feature comes, so there is nothing to take away.
     (todo-write-host-switch "Garden" nil)
+    (should-not after-load-functions)
     (todo-write-host-switch "Garden" t)
     (unwind-protect
         (progn
           (provide 'todo-write-host-tests-garden)
+          (run-hook-with-args 'after-load-functions "garden.el")
           (should (equal calls '(on)))
-                (should (eq 'tool (todo-write-host-switch "Garden" t)))
+          (should-not after-load-functions)
+          (should (eq 'tool (todo-write-host-switch "Garden" t)))
           (todo-write-host-switch "Garden" nil)
           (todo-write-host-switch "Garden" nil)
           (should (equal calls '(off on on))))
@@ -57,6 +61,7 @@
                    (lambda (_type text &rest _) (push text calls)))
                   (debug-on-error nil))
           (provide 'todo-write-host-tests-garden)
+          (run-hook-with-args 'after-load-functions "garden.el")
           (should (equal calls '(on "Garden cannot be switched on: No such function")))
           (ert-info ("It is off, and has nothing to take away")
             (should-not todo-write-host-tests-garden-mode)
