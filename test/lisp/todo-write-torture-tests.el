@@ -20,7 +20,7 @@
 (require 'todo-write-test-helper)
 (require 'todo-write-torture-helper)
 (require 'todo-write-view)
-(dolist (library '(history list mode-line org notify acp follow))
+(dolist (library '(history list mode-line visit notify acp follow))
   (require (intern (format "todo-write-%s" library))))
 
 ;;; Functions
