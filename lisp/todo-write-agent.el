@@ -178,7 +178,8 @@ It gets VALUE by OPERATION in the buffer WHERE.  A variable watcher."
 (defun todo-write-agent--on-event (thread what _data)
   "Update the agent of THREAD after the event WHAT.
 For `todo-write-events-functions'."
-  (when (memq what '(change request forgotten))
+  ;; It may have been switched off by another function of the same event.
+  (when (and todo-write-agent--began (memq what '(change request forgotten)))
     (let ((entry (gethash thread todo-write-agent--entries)))
       (when (or (todo-write-core-call todo-write-dyn--agent-changed-p
                   thread (todo-write-agent--seen entry todo-write-agent--began))
