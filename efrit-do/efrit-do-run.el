@@ -112,19 +112,14 @@ cancels the session.  Signal `todo-write-error' if it cannot start."
 
 ;;; Showing
 
-(defvar efrit-do-plan-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map (kbd "C-c C-k") #'efrit-do-cancel)
-    map)
-  "Keymap of `efrit-do-plan-mode'.")
-
 (define-minor-mode efrit-do-plan-mode
   "Minor mode of the buffer of a plan while it is that of a session here."
-  :interactive nil)
+  :interactive nil
+  :keymap (list (cons (kbd "C-c C-k") #'efrit-do-cancel)))
 
 (defun efrit-do-run--on-shown ()
   "Switch `efrit-do-plan-mode' on in the plan of a session, else off."
-  (efrit-do-plan-mode (if (efrit-do-run--session-with #'identity t) 1 -1)))
+  (efrit-do-plan-mode (if (seq-some #'efrit-do-run--here-p efrit-do-sessions) 1 -1)))
 
 (defun efrit-do-run-show (session)
   "Show the plan of SESSION, also in mode lines."
@@ -156,15 +151,14 @@ C-u \\[efrit-do-cancel] in the plan continues")
 
 ;;; Interrupting
 
-(defun efrit-do-run--session-with (predicate &optional here)
-  "Return the session of this buffer's plan that satisfies PREDICATE, or nil.
-Unless HERE is non-nil, the newest one that does is the second choice."
-  (or (seq-find (lambda (session)
-                  (and (equal todo-write-view-thread (efrit-do-session-thread session))
-                       (funcall predicate session)))
-                efrit-do-sessions)
-      (unless here
-        (seq-find predicate efrit-do-sessions))))
+(defun efrit-do-run--here-p (session)
+  "Return non-nil if this buffer shows the plan of SESSION."
+  (equal todo-write-view-thread (efrit-do-session-thread session)))
+
+(defun efrit-do-run--session-with (predicate)
+  "Return the session of this buffer or the newest one that satisfies PREDICATE."
+  (let ((sessions (seq-filter predicate efrit-do-sessions)))
+    (or (seq-find #'efrit-do-run--here-p sessions) (car sessions))))
 
 (defun efrit-do-cancel (&optional session continue)
   "Stop SESSION, by default that of this buffer or the newest running one.
