@@ -20,9 +20,6 @@
 (defvar agent-shell--state)
 (defvar agent-shell-permission-responder-function)
 
-(defvar todo-write-agent-shell--responder nil
-  "The user's own `agent-shell-permission-responder-function', or nil.")
-
 (declare-function agent-shell-insert "ext:agent-shell")
 (declare-function agent-shell-resume-session "ext:agent-shell")
 (declare-function shell-maker-busy "ext:shell-maker")
@@ -43,12 +40,8 @@ Hear of permission requests before agent-shell shows its dialog."
   ;; agent-shell may be loaded later; its `defvar' keeps this value.
   (unless (boundp 'agent-shell-permission-responder-function)
     (setq agent-shell-permission-responder-function nil))
-  (unless (eq (default-value 'agent-shell-permission-responder-function)
-              #'todo-write-agent-shell--permit)
-    (setq todo-write-agent-shell--responder
-          (default-value 'agent-shell-permission-responder-function))
-    (setq-default agent-shell-permission-responder-function
-                  #'todo-write-agent-shell--permit))
+  (add-function :around agent-shell-permission-responder-function
+                #'todo-write-agent-shell--permit)
   (dolist (shell (todo-write-agent-shell--shells))
     (pcase (todo-write-agent-shell--session shell)
       (`(,client . ,session) (todo-write-acp-connect client shell session "agent-shell")))))
@@ -67,12 +60,7 @@ is connected at its next request."
   "Take away what `todo-write-agent-shell--switch-on' added."
   (remove-hook 'todo-write-acp-send-functions #'todo-write-agent-shell--connect)
   (todo-write-acp-advise)
-  ;; The user may have set another one.
-  (when (and (boundp 'agent-shell-permission-responder-function)
-             (eq (default-value 'agent-shell-permission-responder-function)
-                 #'todo-write-agent-shell--permit))
-    (setq-default agent-shell-permission-responder-function
-                  todo-write-agent-shell--responder))
+  (remove-function agent-shell-permission-responder-function #'todo-write-agent-shell--permit)
   (mapc #'todo-write-acp-disconnect
         (mapcan #'todo-write-acp-clients (todo-write-agent-shell--shells))))
 
@@ -96,8 +84,8 @@ is connected at its next request."
   "Alist of ids of this shell's permission requests and functions that answer.
 A function takes the id of an option.")
 
-(defun todo-write-agent-shell--permit (permission)
-  "Keep the way to answer PERMISSION, and ask the user's own function.
+(defun todo-write-agent-shell--permit (own permission)
+  "Keep the way to answer PERMISSION, and ask OWN, the user's function or nil.
 This never answers by itself: agent-shell shows its dialog, and the answer
 that comes first counts.  For `agent-shell-permission-responder-function'."
   (todo-write-core-for-host "agent-shell"
@@ -108,8 +96,8 @@ that comes first counts.  For `agent-shell-permission-responder-function'."
         ;; The dialog may have answered the older ones.
         (setq todo-write-agent-shell--responders
               (seq-take todo-write-agent-shell--responders 20)))))
-  (when todo-write-agent-shell--responder
-    (funcall todo-write-agent-shell--responder permission)))
+  (when own
+    (funcall own permission)))
 
 (defun todo-write-agent-shell--answer (buffer id option)
   "Answer the permission request ID of BUFFER with OPTION, if that is a shell.
