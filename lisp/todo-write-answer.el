@@ -131,8 +131,15 @@ See `todo-write-answer--choices', also for FUNCTION and NOTE."
                  for box = (and multiple (if (member label chosen) "[x] " "[ ] "))
                  collect (list number #'todo-write-answer--pick (concat box label)
                                (plist-get option :description) option))
-      ("t" todo-write-answer--type "type an answer")
-      ,@(and multiple '(("RET" todo-write-answer--done "give the chosen answers")))
+      ("t" ,(lambda (_)
+              (let ((text (todo-write-answer--read "Answer: ")))
+                (todo-write-answer--answer question (if multiple (list text) text))))
+       "type an answer")
+      ,@(and multiple
+             `(("RET" ,(lambda (_)
+                         (todo-write-answer--answer
+                          question (or chosen (user-error "Nothing is chosen"))))
+                "give the chosen answers")))
       ,@(todo-write-answer--refusals))))
 
 (defun todo-write-answer--refusals ()
@@ -179,13 +186,19 @@ Signal a `user-error' unless the key of this command may answer that now."
 
 ;;; The buffer
 
-(defvar todo-write-answer-mode-map
-  (let ((map (make-sparse-keymap)))
-    (dotimes (digit 9)
-      (define-key map (number-to-string (1+ digit)) #'todo-write-answer-choose))
-    (define-key map [remap keyboard-quit] #'todo-write-answer-choose)
-    map)
-  "Keymap of `todo-write-answer-mode'.")
+(define-derived-mode todo-write-answer-mode special-mode "Request"
+  "Major mode of the buffer that shows what an agent asks.
+
+\\{todo-write-answer-mode-map}"
+  :interactive nil
+  (todo-write-menu-begin-mode)
+  (buffer-disable-undo)
+  (setq-local revert-buffer-function #'todo-write-answer--redraw)
+  (add-hook 'kill-buffer-hook #'todo-write-answer-keys-end nil t))
+
+(dotimes (digit 9)
+  (define-key todo-write-answer-mode-map (number-to-string (1+ digit)) #'todo-write-answer-choose))
+(define-key todo-write-answer-mode-map [remap keyboard-quit] #'todo-write-answer-choose)
 
 (todo-write-menu-define 'todo-write-answer-mode todo-write-answer-mode-map "Request"
   '(("Answer"
@@ -206,16 +219,6 @@ Signal a `user-error' unless the key of this command may answer that now."
 
 ;; Another request would take the place of this one by a slip for `A'.
 (define-key todo-write-answer-mode-map "a" nil)
-
-(define-derived-mode todo-write-answer-mode special-mode "Request"
-  "Major mode of the buffer that shows what an agent asks.
-
-\\{todo-write-answer-mode-map}"
-  :interactive nil
-  (todo-write-menu-begin-mode)
-  (buffer-disable-undo)
-  (setq-local revert-buffer-function #'todo-write-answer--redraw)
-  (add-hook 'kill-buffer-hook #'todo-write-answer-keys-end nil t))
 
 ;; Killing a clone would stop what runs for the original.
 (put 'todo-write-answer-mode 'no-clone t)
@@ -482,18 +485,6 @@ shown: it may have been answered elsewhere meanwhile."
           ((eq (plist-get option :kind) 'always)
            (todo-write-answer--confirm-always option))
           (t (todo-write-answer--approve option)))))
-
-(defun todo-write-answer--done (_)
-  "Give the answers chosen to a question that takes several."
-  (todo-write-answer--answer (todo-write-answer--question)
-                             (or (todo-write-answer-reply-chosen todo-write-answer--reply)
-                                 (user-error "Nothing is chosen"))))
-
-(defun todo-write-answer--type (_)
-  "Type an answer to the question."
-  (let ((question (todo-write-answer--question))
-        (text (todo-write-answer--read "Answer: ")))
-    (todo-write-answer--answer question (if (plist-get question :multiple) (list text) text))))
 
 (defun todo-write-answer--answer (question answer)
   "Note ANSWER to QUESTION; after the last question, give all answers."

@@ -54,23 +54,6 @@ Each is a cons of names of files and an argument of `todo-write-plan-mark'.")
 (defconst todo-write-review--most-files 500
   "Maximum number of files that are shown at a time.")
 
-(defvar todo-write-review-mode-map (make-sparse-keymap)
-  "Keymap of `todo-write-review-mode', whose parent is that of diffs.")
-
-(todo-write-menu-define 'todo-write-review-mode todo-write-review-mode-map "Review"
-  `(("Review"
-     ("n" "Next hunk" diff-hunk-next)
-     ("p" "Previous hunk" diff-hunk-prev)
-     ("RET" "Go to the source" diff-goto-source)
-     ("r" "Mark the file as reviewed" todo-write-review-mark)
-     ("u" "Undo that" todo-write-review-unmark)
-     ("c" "Comment…" todo-write-comment)
-     ("g" "Show what is new now" revert-buffer)
-     ("S" "Tell the agent…" todo-write-tell))
-    . ,todo-write-menu-common))
-
-(define-key todo-write-review-mode-map "q" #'quit-window)
-
 (define-derived-mode todo-write-review-mode todo-write-visit-diff-mode "Review"
   "Major mode of what an agent changed since you last looked.
 The keys of `diff-mode' act on the files; a hunk that you take back marks
@@ -94,6 +77,20 @@ nothing.
                 (todo-write-later (window-buffer window))))
             nil t)
   (add-hook 'todo-write-events-functions #'todo-write-review--on-event))
+
+(todo-write-menu-define 'todo-write-review-mode todo-write-review-mode-map "Review"
+  `(("Review"
+     ("n" "Next hunk" diff-hunk-next)
+     ("p" "Previous hunk" diff-hunk-prev)
+     ("RET" "Go to the source" diff-goto-source)
+     ("r" "Mark the file as reviewed" todo-write-review-mark)
+     ("u" "Undo that" todo-write-review-unmark)
+     ("c" "Comment…" todo-write-comment)
+     ("g" "Show what is new now" revert-buffer)
+     ("S" "Tell the agent…" todo-write-tell))
+    . ,todo-write-menu-common))
+
+(define-key todo-write-review-mode-map "q" #'quit-window)
 
 (defun todo-write-review--on-event (thread what _data)
   "Count soon what is new if WHAT is a change of THREAD.
