@@ -333,7 +333,8 @@ are its callbacks."
     (todo-write-acp--attach link thread)
     (push thread (todo-write-acp--link-turns link))
     (todo-write-set-activity thread 'working)
-    (unless (todo-write-acp--followed-p thread)
+    ;; A transcript that is followed tells more.
+    (unless (todo-write-core-call todo-write-dyn--hub-follows-p thread)
       (let* ((blocks (todo-write-json-get request "params" "prompt"))
              (texts (mapcar (lambda (block) (todo-write-json-get block "text"))
                             (and (not (stringp blocks)) (sequencep blocks) blocks)))
@@ -358,7 +359,7 @@ are its callbacks."
                (unwind-protect
                    (when on-success (funcall on-success response))
                  (todo-write-core-for-host "ACP"
-                   (unless (todo-write-acp--followed-p thread)
+                   (unless (todo-write-core-call todo-write-dyn--hub-follows-p thread)
                      (todo-write-acp-work-turn-ended thread response)))
                  (let ((reason (todo-write-json-get response "stopReason")))
                    (todo-write-acp--end-turn
@@ -378,10 +379,6 @@ are its callbacks."
     (error
      (todo-write-acp--end-turn link thread (error-message-string problem) t)
      (signal (car problem) (cdr problem)))))
-
-(defun todo-write-acp--followed-p (thread)
-  "Return non-nil if the transcript of THREAD is followed, which tells more."
-  (todo-write-core-call todo-write-dyn--hub-follows-p thread))
 
 (defun todo-write-acp--end-turns (link reason &optional failed)
   "End all turns of LINK for REASON.
@@ -493,7 +490,7 @@ has both texts."
     (let* ((params (todo-write-json-get notification "params"))
            (update (todo-write-json-get params "update"))
            (thread (todo-write-acp--session link params)))
-      (unless (todo-write-acp--followed-p thread)
+      (unless (todo-write-core-call todo-write-dyn--hub-follows-p thread)
         (if (equal (todo-write-json-get update "sessionUpdate") "session_info_update")
             (todo-write-acp--set-title thread (todo-write-json-get update "title"))
           (todo-write-acp--update link thread update))))))

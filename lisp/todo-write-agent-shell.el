@@ -43,18 +43,14 @@ Hear of permission requests before agent-shell shows its dialog."
   (add-function :around agent-shell-permission-responder-function
                 #'todo-write-agent-shell--permit)
   (dolist (shell (todo-write-agent-shell--shells))
-    (pcase (todo-write-agent-shell--session shell)
-      (`(,client . ,session) (todo-write-acp-connect client shell session "agent-shell")))))
-
-(defun todo-write-agent-shell--session (shell)
-  "Return (CLIENT . SESSION) of SHELL, the second one an id, or nil.
-agent-shell keeps them for itself.  A shell whose state has another shape
-is connected at its next request."
-  (let* ((state (and (local-variable-p 'agent-shell--state shell)
-                     (buffer-local-value 'agent-shell--state shell)))
-         (client (todo-write-json-get state "client"))
-         (session (todo-write-json-get state "session" "id")))
-    (and client (stringp session) (cons client session))))
+    ;; agent-shell keeps this for itself.  A shell whose state has another shape is connected
+    ;; at its next request.
+    (let* ((state (and (local-variable-p 'agent-shell--state shell)
+                       (buffer-local-value 'agent-shell--state shell)))
+           (client (todo-write-json-get state "client"))
+           (session (todo-write-json-get state "session" "id")))
+      (when (and client (stringp session))
+        (todo-write-acp-connect client shell session "agent-shell")))))
 
 (defun todo-write-agent-shell--switch-off ()
   "Take away what `todo-write-agent-shell--switch-on' added."

@@ -75,16 +75,14 @@ REASON is a sentence that says why it is needed."
 
 (defun todo-write-get-remedy (name)
   "Return how the user can get NAME, a sentence without its period."
-  (let ((ways (todo-write-get--ways name)))
-    (cond
-     ((not ways)
-      (format-message
-       "There is no download for %s, and it cannot be built here: %s.  Put a prebuilt %s into %s"
-       (todo-write-get--machine) (todo-write-get--build-problem)
-       (file-name-nondirectory (todo-write-get--installed name))
-       (abbreviate-file-name (todo-write-module-folder))))
-     (t (format "%s it with M-x todo-write-setup"
-                (mapconcat (lambda (way) (capitalize (symbol-name (car way)))) ways " or "))))))
+  (if-let* ((ways (todo-write-get--ways name)))
+      (format "%s it with M-x todo-write-setup"
+              (mapconcat (lambda (way) (capitalize (symbol-name (car way)))) ways " or "))
+    (format-message
+     "There is no download for %s, and it cannot be built here: %s.  Put a prebuilt %s into %s"
+     (todo-write-get--machine) (todo-write-get--build-problem)
+     (file-name-nondirectory (todo-write-get--installed name))
+     (abbreviate-file-name (todo-write-module-folder)))))
 
 (defun todo-write-get--installed (name)
   "Return the name of the installed file of NAME."
@@ -191,8 +189,6 @@ Cargo itself says if Rust is too old."
 
 (defun todo-write-get--build (name)
   "Build NAME with cargo and install it, or signal `todo-write-error'."
-  (when-let ((problem (todo-write-get--build-problem)))
-    (todo-write-module-error "%s cannot be built: %s" name problem))
   (let ((process (or (todo-write-get--process name) (todo-write-get--start name))))
     (with-local-quit
       (while (process-live-p process)

@@ -481,23 +481,19 @@ Signal a `user-error' if there is no thread."
       (user-error "This observation is no longer kept"))
     (when input
       (plist-put content :input (todo-write-json-parsed input)))
-    (with-current-buffer (get-buffer-create "*todo-write-observation*")
-      (let ((inhibit-read-only t))
-        (erase-buffer)
-        (insert (todo-write-text-plain-lines
-                 (if (stringp content) content
-                   (todo-write-row-string
-                     (insert (todo-write-to-json observation))
-                     ;; This decodes escapes of invisible characters, too.
-                     (json-pretty-print-buffer)))))
-        (goto-char (point-min)))
+    (with-current-buffer-window "*todo-write-observation*" nil nil
+      (insert (todo-write-text-plain-lines
+               (if (stringp content) content
+                 (todo-write-row-string
+                   (insert (todo-write-to-json observation))
+                   ;; This decodes escapes of invisible characters, too.
+                   (json-pretty-print-buffer)))))
       (special-mode)
       (setq header-line-format
             (string-replace
              "%" "%%" (format " %s  %s" (plist-get observation :type)
                               (todo-write-text-line
-                               (plist-get observation :title)))))
-      (display-buffer (current-buffer)))))
+                               (plist-get observation :title))))))))
 
 (provide 'todo-write-history)
 ;;; todo-write-history.el ends here
