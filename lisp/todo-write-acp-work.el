@@ -55,13 +55,13 @@ alist of names and values."
                        '("tool_call" "tool_call_update"))
                ;; A repeated report of an ended call says nothing new.
                (not (eq 'recorded (gethash id calls))))
-      (let* ((call (todo-write-acp-work--merge (gethash id calls) update))
+      (let* ((call (todo-write-acp-work-merge (gethash id calls) update))
              (ended (member (todo-write-json-get call "status") '("completed" "failed"))))
         (puthash id (if ended 'recorded call) calls)
         (when ended
           (todo-write-acp-work--record thread id call))))))
 
-(defun todo-write-acp-work--merge (call update)
+(defun todo-write-acp-work-merge (call update)
   "Return CALL, an alist, with what UPDATE says of it.
 What the agent's tool itself answered comes in an update of its own."
   (let ((found (cl-loop for (name . path)
@@ -76,14 +76,6 @@ What the agent's tool itself answered comes in an update of its own."
                         unless (memq value '(nil :null))
                         collect (cons name value))))
     (append found (seq-remove (lambda (field) (assoc (car field) found)) call))))
-
-(defun todo-write-acp-work-asked (calls params)
-  "Return the tool call that PARAMS of a permission request are about.
-The agent need not repeat what it has told of the call; CALLS is as in
-`todo-write-acp-work-update'."
-  (let* ((call (todo-write-json-get params "toolCall"))
-         (known (gethash (todo-write-json-get call "toolCallId") calls)))
-    (if (consp known) (todo-write-acp-work--merge known call) call)))
 
 (defun todo-write-acp-work--record (thread id call)
   "Record CALL with ID, which has ended, in THREAD."

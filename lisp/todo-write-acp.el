@@ -430,7 +430,11 @@ Requests for other things than a permission are ignored."
           ;; The client's own handler has answered it already.
           (setf (todo-write-acp--link-answered link)
                 (delete id (todo-write-acp--link-answered link)))
-        (let* ((call (todo-write-acp-work-asked (todo-write-acp--work link thread) params))
+        (let* ((call (todo-write-json-get params "toolCall"))
+               (known (gethash (todo-write-json-get call "toolCallId")
+                               (todo-write-acp--work link thread)))
+               ;; The agent need not repeat what it has told of the call.
+               (call (if (consp known) (todo-write-acp-work-merge known call) call))
                (about (todo-write-core-call todo-write-dyn--request-of call nil))
                ;; The protocol has no message with a no.  The answer ends the turn.
                (draft (and (eq 'plan (plist-get about :kind))

@@ -594,21 +594,16 @@ that has waited longest.  After an answer, the next request is shown."
                            (unless (and thread (eq 'waiting (car (todo-write-activity thread))))
                              (car requests)))))
         (todo-write-answer--show request)
-      (todo-write-answer--refer-to thread))))
-
-;; An agent may wait in its terminal without a request in this Emacs.
-
-(defun todo-write-answer--refer-to (thread)
-  "Say that the agent of THREAD, or any other, asks nothing here.
-If one waits elsewhere, say where.  THREAD may be nil."
-  (let* ((agents (todo-write-agents))
-         (own (seq-find (lambda (agent) (equal thread (plist-get agent :thread))) agents))
-         (waiting (seq-find (lambda (agent) (eq 'waiting (todo-write-agent-state agent)))
-                            (delq nil (list own (car agents)))))
-         (place (and waiting (todo-write-attention-place waiting))))
-    (user-error "%s" (if waiting (concat (todo-write-attention-line waiting) "; answer it there"
-                                         (and place (concat ", in " place)))
-                       "No agent asks anything"))))
+      ;; An agent may wait in its terminal without a request in this Emacs.
+      (let* ((agents (todo-write-agents))
+             (own (seq-find (lambda (agent) (equal thread (plist-get agent :thread))) agents))
+             (waiting (seq-find (lambda (agent) (eq 'waiting (todo-write-agent-state agent)))
+                                (delq nil (list own (car agents)))))
+             (place (and waiting (todo-write-attention-place waiting))))
+        (user-error "%s" (if waiting
+                             (concat (todo-write-attention-line waiting) "; answer it there"
+                                     (and place (concat ", in " place)))
+                           "No agent asks anything"))))))
 
 ;;; What follows
 

@@ -161,7 +161,7 @@ else read one."
       name)))
 
 (defun todo-write-connect--begin (name)
-  "Begin a connection to the machine NAME unless there is one; return it."
+  "Begin a connection to the machine NAME unless there is one."
   (let ((link (or (todo-write-machines-link-to name) (todo-write-machines-make-link :name name))))
     (unless (memq (todo-write-machines-link-state link) '(connecting connected))
       (todo-write-module-prepare)
@@ -175,8 +175,7 @@ else read one."
       (todo-write-connect--stop-timer link)
       (setf (todo-write-machines-link-state link) 'connecting
             (todo-write-machines-link-since link) (float-time))
-      (cl-pushnew link todo-write-machines-links))
-    link))
+      (cl-pushnew link todo-write-machines-links))))
 
 (defun todo-write-connect--begin-again ()
   "Connect again to the machines of a hub that has ended."

@@ -210,8 +210,7 @@ With a prefix argument ALL, mark those of all files.  What the agent has
 changed after what this buffer shows stays new."
   (interactive "P" todo-write-review-mode)
   (todo-write-buffer-require 'todo-write-review-mode)
-  (let* ((here (seq-some (lambda (overlay) (overlay-get overlay 'todo-write-review-file))
-                         (overlays-at (point))))
+  (let* ((here (get-char-property (point) 'todo-write-review-file))
          (files (cond (all todo-write-review--files)
                       (here (list here))
                       ;; At the end of the buffer.
