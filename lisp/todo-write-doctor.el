@@ -87,21 +87,19 @@
 
 (defun todo-write-doctor--agents ()
   "Return findings about the hosts and the agents, problems first."
-  (cl-flet ((finding (host)
-              (let ((name (todo-write-host-name host)))
-                (cond ((todo-write-host-state host) (list 'ok (format "%s: on" name)))
-                      ((funcall (todo-write-host-installed host))
-                       (list 'note (format "%s: installed, but off" name)
-                             (format "M-x %s" (todo-write-host-mode host))))
-                      (t (list 'absent name))))))
-    (seq-sort-by
-     (lambda (finding) (if (eq 'problem (car finding)) 0 1)) #'<
-     (append (todo-write-doctor--failures)
-             (seq-mapcat (lambda (host)
-                           (append (and (todo-write-host-installed host) (list (finding host)))
-                                   (when-let* ((findings (todo-write-host-findings host)))
-                                     (funcall findings))))
-                         todo-write-host-all)))))
+  (seq-sort-by
+   (lambda (finding) (if (eq 'problem (car finding)) 0 1)) #'<
+   (append (todo-write-doctor--failures)
+           (seq-mapcat
+            (pcase-lambda ((cl-struct todo-write-host name mode state installed findings))
+              (append (and installed
+                           `(,(cond (state (list 'ok (format "%s: on" name)))
+                                    ((funcall installed)
+                                     (list 'note (format "%s: installed, but off" name)
+                                           (format "M-x %s" mode)))
+                                    (t (list 'absent name)))))
+                      (and findings (funcall findings))))
+            todo-write-host-all))))
 
 (defun todo-write-doctor--failures ()
   "Return findings about hosts in whose calls our functions failed."

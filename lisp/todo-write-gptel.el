@@ -273,22 +273,20 @@ until the calls have ended, or the next request begins."
                     (request todo-write-gptel--request)
                     (info (gptel-fsm-info request))
                     ((eq 'TOOL (gptel-fsm-state request)))
-                    (names (cl-loop for call in (plist-get info :tool-use)
-                                    for name = (plist-get call :name)
-                                    when (and (not (plist-get call :result))
-                                              (todo-write-gptel--asks-p
-                                               name (plist-get info :tools)))
-                                    collect name)))
+                    (names (cl-loop
+                            for call in (plist-get info :tool-use)
+                            for name = (plist-get call :name)
+                            for tool = (seq-find (lambda (tool) (equal name (gptel-tool-name tool)))
+                                                 (plist-get info :tools))
+                            when (and tool (not (plist-get call :result))
+                                      ;; Other tools would have a result by now.
+                                      (or (not (gptel-tool-async tool))
+                                          (if (eq gptel-confirm-tool-calls 'auto)
+                                              (gptel-tool-confirm tool)
+                                            gptel-confirm-tool-calls)))
+                            collect name)))
           (todo-write-set-activity
            thread 'waiting (todo-write-text-reason (string-join names ", ") "permission")))))))
-
-(defun todo-write-gptel--asks-p (name tools)
-  "Return non-nil if gptel asks for a call of the tool NAME in TOOLS.
-The call has no result yet: of others than asynchronous tools, that says it."
-  (when-let* ((tool (seq-find (lambda (tool) (equal name (gptel-tool-name tool))) tools)))
-    (or (not (gptel-tool-async tool))
-        (if (eq gptel-confirm-tool-calls 'auto) (gptel-tool-confirm tool)
-          gptel-confirm-tool-calls))))
 
 (defun todo-write-gptel--buffer-killed ()
   "Pause the plan of the current buffer, which is being killed."

@@ -157,9 +157,8 @@ is about dependencies and the owner."
                                                     todo-write-buffer-width)
                           'face 'todo-write-previous-text)
               "\n"))
-    (add-text-properties start (point) `(help-echo ,(todo-write-text-help text)))
-    (when changes
-      (put-text-property start (point) 'todo-write-changed t))))
+    (add-text-properties start (point) `( help-echo ,(todo-write-text-help text)
+                                          todo-write-changed ,(and changes t)))))
 
 ;;; The index
 

@@ -134,12 +134,9 @@ Signal a `user-error' if TEXT is blank or nothing is found."
   "Return the entry of PLACE; what REGEXP matches is highlighted.
 TURNS is as from `todo-write-story-all-headings', or nil."
   (let* ((case-fold-search t)
-         (line (todo-write-text-line (plist-get place :line)))
-         (title (todo-write-text-line (plist-get place :title)))
-         (from 0))
-    (while (string-match regexp line from)
-      (add-face-text-property (match-beginning 0) (match-end 0) 'match nil line)
-      (setq from (match-end 0)))
+         (line (replace-regexp-in-string regexp (lambda (match) (propertize match 'face 'match))
+                                         (todo-write-text-line (plist-get place :line)) t t))
+         (title (todo-write-text-line (plist-get place :title))))
     (list place
           (vconcat
            (list (propertize (todo-write-text-age (/ (plist-get place :timestamp) 1000.0))
