@@ -289,10 +289,6 @@ SESSION is nil, the buffer's name stands for it."
                 agent "acp")
             (or session (buffer-name (todo-write-acp--link-buffer link))))))
 
-(defun todo-write-acp--session (link params)
-  "Return the key of the thread for the session in PARAMS, of a message to LINK."
-  (todo-write-acp--key link (todo-write-json-get params "sessionId")))
-
 (defun todo-write-acp--attach (link thread)
   "Make THREAD the thread that `todo-write-show' shows in the buffer of LINK."
   (with-current-buffer (todo-write-acp--link-buffer link)
@@ -319,7 +315,7 @@ SESSION is nil, the buffer's name stands for it."
     (if (and link (not (plist-get args :sync))
              (equal (todo-write-json-get request "method") "session/prompt"))
         (apply #'todo-write-acp--send-prompt link
-               (todo-write-acp--session link (todo-write-json-get request "params"))
+               (todo-write-acp--key link (todo-write-json-get request "params" "sessionId"))
                send args)
       (apply send args))))
 
@@ -424,7 +420,7 @@ Requests for other things than a permission are ignored."
              (equal "session/request_permission" (todo-write-json-get request "method")))
     (let* ((id (todo-write-json-get request "id"))
            (params (todo-write-json-get request "params"))
-           (thread (todo-write-acp--session link params))
+           (thread (todo-write-acp--key link (todo-write-json-get params "sessionId")))
            (buffer (todo-write-acp--link-buffer link)))
       (if (member id (todo-write-acp--link-answered link))
           ;; The client's own handler has answered it already.
@@ -493,7 +489,7 @@ has both texts."
              (equal (todo-write-json-get notification "method") "session/update"))
     (let* ((params (todo-write-json-get notification "params"))
            (update (todo-write-json-get params "update"))
-           (thread (todo-write-acp--session link params)))
+           (thread (todo-write-acp--key link (todo-write-json-get params "sessionId"))))
       (unless (todo-write-core-call todo-write-dyn--hub-follows-p thread)
         (if (equal (todo-write-json-get update "sessionUpdate") "session_info_update")
             (todo-write-acp--set-title thread (todo-write-json-get update "title"))

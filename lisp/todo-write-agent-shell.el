@@ -42,7 +42,7 @@ Hear of permission requests before agent-shell shows its dialog."
     (setq agent-shell-permission-responder-function nil))
   (add-function :around agent-shell-permission-responder-function
                 #'todo-write-agent-shell--permit)
-  (dolist (shell (todo-write-agent-shell--shells))
+  (dolist (shell (seq-filter #'todo-write-agent-shell--p (buffer-list)))
     ;; agent-shell keeps this for itself.  A shell whose state has another shape is connected
     ;; at its next request.
     (let* ((state (and (local-variable-p 'agent-shell--state shell)
@@ -58,11 +58,7 @@ Hear of permission requests before agent-shell shows its dialog."
   (todo-write-acp-advise)
   (remove-function agent-shell-permission-responder-function #'todo-write-agent-shell--permit)
   (mapc #'todo-write-acp-disconnect
-        (mapcan #'todo-write-acp-clients (todo-write-agent-shell--shells))))
-
-(defun todo-write-agent-shell--shells ()
-  "Return the live shells."
-  (seq-filter #'todo-write-agent-shell--p (buffer-list)))
+        (mapcan #'todo-write-acp-clients (seq-filter #'todo-write-agent-shell--p (buffer-list)))))
 
 (todo-write-host-define "agent-shell"
   :mode 'todo-write-agent-shell-mode
@@ -114,7 +110,7 @@ See `todo-write-host'.  A prompt that is queued is sent at the
 end of the turn; `agent-shell-insert' would refuse it before."
   (when-let* ((shell (seq-find (lambda (shell)
                                  (equal thread (buffer-local-value 'todo-write-view-thread shell)))
-                               (todo-write-agent-shell--shells))))
+                               (seq-filter #'todo-write-agent-shell--p (buffer-list)))))
     (with-current-buffer shell
       (if (not (shell-maker-busy))
           (prog1 shell
