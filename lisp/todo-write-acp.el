@@ -228,7 +228,7 @@ Its plans stay and are paused for REASON, a string."
     (dolist (request (todo-write-requests))
       (when (string-prefix-p (todo-write-acp--request-id link "") (plist-get request :id))
         (todo-write-withdraw (plist-get request :thread) (plist-get request :id))))
-    (when-let* ((process (todo-write-acp--process client)))
+    (when-let* ((process (todo-write-json-get client "process")))
       (remove-function (process-sentinel process) 'todo-write-acp))
     (when (buffer-live-p (todo-write-acp--link-buffer link))
       (with-current-buffer (todo-write-acp--link-buffer link)
@@ -244,15 +244,10 @@ Its plans stay and are paused for REASON, a string."
                       '(absent "acp.el for ACP"))))
   :pid (lambda (thread)
          (cl-loop for client being the hash-keys of todo-write-acp--links using (hash-values link)
-                  for process = (todo-write-acp--process client)
+                  for process = (todo-write-json-get client "process")
                   when (and (process-live-p process)
                             (member thread (todo-write-acp--link-turns link)))
                   return (process-id process))))
-
-(defun todo-write-acp--process (client)
-  "Return the process of CLIENT, or nil if it has none yet."
-  (let ((process (todo-write-json-get client "process")))
-    (and (processp process) process)))
 
 (defvar todo-write-acp-send-functions nil
   "Functions called with a client and a request that it is about to send.
@@ -339,7 +334,7 @@ are its callbacks."
           (todo-write-observe thread "INTENT"
                               (todo-write-core-plain (truncate-string-to-width text 8000))))))
     ;; acp.el before version 0.13 does not call back when the agent exits.
-    (when-let* ((process (todo-write-acp--process client)))
+    (when-let* ((process (todo-write-json-get client "process")))
       (add-function
        :before (process-sentinel process)
        (lambda (process _event)

@@ -271,7 +271,7 @@ If OUTCOME is nil, record nothing.  ANSWER and TEXT are the user's; see
            `( :id ,(plain (plist-get request :id))
               :kind ,(symbol-name (plist-get request :kind))
               :title ,(plain (truncate-string-to-width
-                             (todo-write-request--short (plist-get request :title)) 200))
+                             (seq-take (plist-get request :title) 1000) 200))
               :since ,(plist-get request :since)
               :outcome ,outcome
               ,@(unless (equal outcome "withdrawn") '(:by "user"))
@@ -287,13 +287,9 @@ TURN is non-nil if its host says when its turn ends."
   (let ((oldest (car (todo-write-requests thread))))
     (todo-write-events-publish-activity
      (todo-write-core-call todo-write-dyn--report-request
-       thread (todo-write-request--short (plist-get oldest :title)) turn
+       ;; What waits is drawn in many places.
+       thread (seq-take (plist-get oldest :title) 1000) turn
        (plist-get oldest :process)))))
-
-(defun todo-write-request--short (title)
-  "Return TITLE, or its beginning if it is long; TITLE may be nil.
-What waits is drawn in many places."
-  (if (length> title 1000) (substring title 0 1000) title))
 
 (defun todo-write-request--on-event (thread what data)
   "Withdraw the requests of THREAD if WHAT with DATA ended its turn.
