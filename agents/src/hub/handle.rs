@@ -99,7 +99,7 @@ impl Hub {
                 let order = || Order::Set(Arc::clone(&table.settings));
                 table.roots.values().for_each(|thread| drop(thread.orders.send(order())));
                 let command = Command::Set(settings);
-                table.machines.values().for_each(|link| link.tell(&command));
+                table.machines.values().for_each(|link| _ = link.tell(&command));
             }
             Command::Homes(homes, is_searched) => self.set_homes(&mut table, homes, is_searched),
             Command::Follow { session, file, is_asked } => {
@@ -122,7 +122,7 @@ impl Hub {
                     let folder = home.folder.clone();
                     self.tell(&mut table, &folder, Order::Home(Some(home)));
                 }
-                table.machines.values().for_each(|link| link.tell(&Command::Search));
+                table.machines.values().for_each(|link| _ = link.tell(&Command::Search));
             }
             Command::Choose(round, project) => choose(&self.common, round, table.homes.clone(), project),
             Command::Door(opening) => self.open(&mut table, opening),
@@ -153,7 +153,7 @@ impl Hub {
                     self.common.queue.push(Message::Stuck(root.clone(), is_stuck));
                 }
             }
-            table.machines.values().for_each(|link| link.look());
+            table.machines.values().for_each(|link| link.look(self.local.silence));
         }
         drop(table);
         self.common.queue.take(time.min(WAIT)).filter(|message| match message {
@@ -275,7 +275,7 @@ impl Hub {
             link.end(Some(lost("it is reached in another way now", false)));
             sessions = link.leave();
         }
-        match Link::start(&self.common, &table.settings, to, sessions, self.local.silence) {
+        match Link::start(&self.common, &table.settings, to, sessions) {
             Ok(link) => drop(table.machines.insert(name, link)),
             Err(error) => {
                 self.common.queue.push(Message::Connection(name, lost(&error.to_string(), false)));
@@ -284,24 +284,21 @@ impl Hub {
     }
 
     /// Passes a command on to a machine. Files are named as in Emacs.
-    fn obey_there(&self, table: &Table, machine: &str, command: Command) {
-        let link = table.machines.get(machine);
+    fn obey_there(&self, table: &Table, machine: &str, mut command: Command) {
+        let there = table.machines.get(machine).filter(|link| match &mut command {
+            Command::Follow { file, .. } => link.path_there(file).map(|there| *file = there).is_some(),
+            _ => true,
+        });
+        if there.is_some_and(|link| link.tell(&command)) {
+            return;
+        }
         match command {
-            Command::Follow { session, file, is_asked } => {
-                let follow = |link: &Arc<Link>| Some(link.follow(session, link.path_there(&file)?, is_asked));
-                if link.and_then(follow) != Some(true) {
-                    let reason = "is not connected, or has too many sessions that are followed";
-                    let reason = format!("{machine} {reason}");
-                    self.common.queue.push(Message::Unreadable(session, reason));
-                }
+            Command::Follow { session, .. } => {
+                let reason = "is not connected, or has too many sessions that are followed";
+                self.common.queue.push(Message::Unreadable(session, format!("{machine} {reason}")));
             }
-            Command::Choose(round, project) => {
-                if !link.is_some_and(|link| link.choose(round, project)) {
-                    self.common.queue.push(Message::Choices(round, Vec::new()));
-                }
-            }
-            Command::Stop(id) => link.into_iter().for_each(|link| link.stop(id)),
-            command => link.into_iter().for_each(|link| link.tell(&command)),
+            Command::Choose(round, _) => self.common.queue.push(Message::Choices(round, Vec::new())),
+            _ => {}
         }
     }
 }

@@ -33,14 +33,10 @@ const ERRORS: usize = 4 * 1024;
 /// The statuses by which shells and container programs say that there is no such program.
 const MISSING: [i32; 2] = [126, 127];
 
-/// The sessions that are followed on a machine: their files there, and whether the user asked for them.
-pub(super) type Sessions = BTreeMap<SessionId, (PathBuf, bool)>;
-
 /// A connection, which may be over.
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) machine: Machine,
-    silence: Duration,
     common: Arc<Common>,
     /// Held only for a moment.
     state: Mutex<State>,
@@ -54,7 +50,8 @@ struct State {
     outbox: Option<Outbox>,
     /// None before it begins, and once its end was awaited.
     child: Option<Child>,
-    sessions: Sessions,
+    /// The commands that followed the sessions which are followed there.
+    sessions: BTreeMap<SessionId, Command>,
     /// The choices that are awaited.
     rounds: BTreeSet<u64>,
     kept: Kept,
@@ -72,7 +69,7 @@ pub(super) fn lost(reason: &str, is_missing: bool) -> ConnectionState {
 }
 
 impl Link {
-    /// Connects to a machine, and follows these sessions there. [`Message::Connection`] says what became of it.
+    /// Connects to a machine, and follows sessions there by these commands. [`Message::Connection`] says what became of it.
     ///
     /// # Errors
     /// If this system gives no thread.
@@ -80,14 +77,13 @@ impl Link {
         common: &Arc<Common>,
         settings: &Settings,
         to: Connection,
-        sessions: Sessions,
-        silence: Duration,
+        sessions: BTreeMap<SessionId, Command>,
     ) -> io::Result<Arc<Link>> {
         let (outbox, unsent) = Outbox::new();
         let state = State {
             outbox: Some(outbox),
             child: None,
-            sessions: Sessions::new(),
+            sessions: BTreeMap::new(),
             rounds: BTreeSet::new(),
             kept: Kept::default(),
             input: settings.input,
@@ -96,7 +92,6 @@ impl Link {
         };
         let link = Arc::new(Link {
             machine: to.machine,
-            silence,
             common: Arc::clone(common),
             state: Mutex::new(state),
             pulse: Pulse::new(),
@@ -107,11 +102,9 @@ impl Link {
             Command::Homes(to.homes, true),
             // It also passes on what Codex asks in those folders.
             Command::Door(to.door),
-            Command::Search,
         ];
-        first.iter().for_each(|command| link.tell(command));
-        for (id, (path, is_asked)) in sessions {
-            link.follow(id, path, is_asked);
+        for command in first.iter().chain(sessions.values()) {
+            link.tell(command);
         }
         let (own, command, environment) = (Arc::clone(&link), to.command, to.environment);
         let run = move || own.run(&command, environment, unsent);
@@ -123,12 +116,19 @@ impl Link {
         lock(&self.state).outbox.is_none()
     }
 
-    /// Sends a command. A machine that takes no more of them is given up.
-    pub(super) fn tell(&self, command: &Command) {
+    /// Sends a command, and notes what is followed and awaited; returns false if there is no room for a session, or
+    /// the connection is over that would answer. A machine that takes no more commands is given up.
+    pub(super) fn tell(&self, command: &Command) -> bool {
         // A file whose name is no text was not named by this machine.
-        let Ok(text) = socket::line(command) else { return };
+        let Ok(text) = socket::line(command) else { return false };
         let mut state = lock(&self.state);
+        // Noted first: the machine may answer at once, and what was not asked for is dropped.
         match command {
+            Command::Follow { .. } if state.sessions.len() >= ENTRIES => return false,
+            Command::Follow { session, .. } => drop(state.sessions.insert(*session, command.clone())),
+            Command::Stop(id) => drop(state.sessions.remove(id)),
+            Command::Choose(..) if state.outbox.is_none() => return false,
+            Command::Choose(round, _) => _ = state.rounds.insert(*round),
             Command::Answer(id, answer) => state.kept.answered(*id, answer.call),
             Command::Set(settings) => state.input = settings.input,
             _ => {}
@@ -138,6 +138,7 @@ impl Link {
         if is_full {
             self.end(Some(lost("it takes no more commands", false)));
         }
+        true
     }
 
     /// The name of `path`, a file in Emacs, on the machine.
@@ -146,49 +147,18 @@ impl Link {
         Some(path.strip_prefix("/:").unwrap_or(path).into())
     }
 
-    /// Follows a session there; returns false if there is no room for one more.
-    pub(super) fn follow(&self, session: SessionId, file: PathBuf, is_asked: bool) -> bool {
-        let mut state = lock(&self.state);
-        if state.sessions.len() >= ENTRIES {
-            return false;
-        }
-        state.sessions.insert(session, (file.clone(), is_asked));
-        drop(state);
-        // Told last: the machine may answer at once, and events of an unknown session are dropped.
-        self.tell(&Command::Follow { session, file, is_asked });
-        true
-    }
-
-    pub(super) fn stop(&self, id: SessionId) {
-        if lock(&self.state).sessions.remove(&id).is_some() {
-            self.tell(&Command::Stop(id));
-        }
-    }
-
-    /// Wants the choices of a round; returns false if the connection is over.
-    pub(super) fn choose(&self, round: u64, project: Vec<PathBuf>) -> bool {
-        let mut state = lock(&self.state);
-        let is_live = state.outbox.is_some();
-        if is_live {
-            state.rounds.insert(round);
-            drop(state);
-            self.tell(&Command::Choose(round, project));
-        }
-        is_live
-    }
-
-    /// Ends the connection if its process says nothing.
-    pub(super) fn look(&self) {
-        let is_silent = self.pulse.is_over(self.silence);
+    /// Ends the connection if its process says nothing for so long.
+    pub(super) fn look(&self, silence: Duration) {
+        let is_silent = self.pulse.is_over(silence);
         if std::mem::replace(&mut lock(&self.state).was_silent, is_silent) && is_silent {
-            let reason = format!("it has said nothing for {} seconds", self.silence.as_secs());
+            let reason = format!("it has said nothing for {} seconds", silence.as_secs());
             self.end(Some(lost(&reason, false)));
         }
     }
 
     /// Ends the connection, and takes back what it told of processes: the next one may name other homes, or end before
-    /// it names any. Returns the sessions.
-    pub(super) fn leave(&self) -> Sessions {
+    /// it names any. Returns the commands that followed the sessions.
+    pub(super) fn leave(&self) -> BTreeMap<SessionId, Command> {
         self.end(None);
         let mut state = lock(&self.state);
         for home in state.kept.take_homes() {
