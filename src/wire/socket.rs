@@ -9,7 +9,7 @@
 //! use todo_write::wire::socket::{Message, Role};
 //!
 //! let line = r#"{"type":"call","call":1,"session":"5e55","arguments":{"todos": []}}"#;
-//! let Ok(Message::Call(call)) = Message::parse(line) else { panic!() };
+//! let Ok(Message::Call(call)) = serde_json::from_str(line) else { panic!() };
 //! assert_eq!(call.session.as_deref(), Some("5e55"));
 //! assert_eq!(call.arguments.unwrap().get(), r#"{"todos": []}"#);
 //! ```
@@ -233,34 +233,28 @@ struct Type {
     killed: bool,
 }
 
-impl Message {
-    /// Parses a line.
-    ///
-    /// # Errors
-    /// An error of the JSON, or of a field that is missing or has the wrong type.
-    pub fn parse(line: &str) -> serde_json::Result<Message> {
-        let Type { r#type, protocol, call, killed } = serde_json::from_str(line)?;
-        Ok(match r#type.as_str() {
-            // Another version may have other fields.
-            "hello" if protocol.is_some_and(|protocol| protocol != PROTOCOL) => {
-                let protocol = protocol.unwrap_or_default();
-                Message::Hello(Box::new(Hello { protocol, ..Hello::default() }))
-            }
-            "hello" => Message::Hello(serde_json::from_str(line)?),
-            "call" => Message::Call(serde_json::from_str(line)?),
-            "cancel" => Message::Cancel { call: call.ok_or_else(|| de::Error::missing_field("call"))? },
-            "activity" => Message::Activity(serde_json::from_str(line)?),
-            "bye" => Message::Bye { killed },
-            _ => Message::Unknown,
-        })
-    }
-}
-
 /// An internally tagged enum cannot hold JSON as it came, so `arguments` would be lost.
 impl<'de> Deserialize<'de> for Message {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Message, D::Error> {
         let line = Box::<RawValue>::deserialize(deserializer)?;
-        Message::parse(line.get()).map_err(de::Error::custom)
+        let line = line.get();
+        let parse = || -> serde_json::Result<Message> {
+            let Type { r#type, protocol, call, killed } = serde_json::from_str(line)?;
+            Ok(match r#type.as_str() {
+                // Another version may have other fields.
+                "hello" if protocol.is_some_and(|protocol| protocol != PROTOCOL) => {
+                    let protocol = protocol.unwrap_or_default();
+                    Message::Hello(Box::new(Hello { protocol, ..Hello::default() }))
+                }
+                "hello" => Message::Hello(serde_json::from_str(line)?),
+                "call" => Message::Call(serde_json::from_str(line)?),
+                "cancel" => Message::Cancel { call: call.ok_or_else(|| de::Error::missing_field("call"))? },
+                "activity" => Message::Activity(serde_json::from_str(line)?),
+                "bye" => Message::Bye { killed },
+                _ => Message::Unknown,
+            })
+        };
+        parse().map_err(de::Error::custom)
     }
 }
 
@@ -281,7 +275,7 @@ mod tests {
     #[test]
     fn a_call_is_the_same_on_both_sides_with_its_arguments_as_they_came() {
         let given = r#"{"type":"call","call":7,"sent":null,"role":"tool","until":9,"time":null,"session":"s","source":null,"id":null,"subagent":null,"task":null,"arguments":{ "a":1.50,"a":1e400 }}"#;
-        let message = Message::parse(given).unwrap();
+        let message: Message = serde_json::from_str(given).unwrap();
         assert_eq!(serde_json::to_string(&message).unwrap(), given);
         let nested: Vec<Message> = serde_json::from_str(&format!("[{given}]")).unwrap();
         assert_eq!(serde_json::to_string(&nested[0]).unwrap(), given);
@@ -292,7 +286,7 @@ mod tests {
         for line in
             [r#"{"type":"hello","protocol":3,"roles":7}"#, r#"{"type":"hello","protocol":1,"role":"tool"}"#]
         {
-            let Message::Hello(hello) = Message::parse(line).unwrap() else { panic!("{line}") };
+            let Message::Hello(hello) = serde_json::from_str(line).unwrap() else { panic!("{line}") };
             assert_ne!(hello.protocol, PROTOCOL);
         }
     }

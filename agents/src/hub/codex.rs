@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tungstenite::Error;
 
-use super::door::{Asked, Peers, QUESTIONS, QUESTIONS_OF_ONE};
+use super::door::{Connected, Peers, QUESTIONS, QUESTIONS_OF_ONE};
 use crate::field::is_id;
 use crate::threads;
 use client::{Client, Said};
@@ -131,7 +131,7 @@ enum Stage {
     New,
     /// The user is asked. Dropping the call withdraws it.
     Asked {
-        _call: Asked,
+        _call: Connected,
     },
     /// The daemon was given the answer.
     Answered(Instant),
@@ -373,7 +373,7 @@ impl Facts {
         question: &mut Question,
         door: &Arc<Peers>,
         answer: impl Fn(Answer) + Send + 'static,
-    ) -> Option<Asked> {
+    ) -> Option<Connected> {
         let hello = Hello {
             protocol: PROTOCOL,
             roles: vec![Role::Permission],

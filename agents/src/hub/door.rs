@@ -20,7 +20,7 @@ use place::enter;
 use todo_write::wire::bounds::{CALL, WAIT};
 use todo_write::wire::socket::{self as protocol, Message, Reply};
 
-pub(super) use peers::Asked;
+pub(super) use peers::Connected;
 pub(crate) use peers::{CONNECTIONS, QUESTIONS, QUESTIONS_OF_ONE};
 pub use peers::{ConnectionId, Event, Finder, Out, Peers, Settings, State};
 pub use place::{beside, connection as connect, is_private_folder, is_private_socket, make_private, usual};
@@ -102,34 +102,22 @@ fn begin(peers: &Arc<Peers>, stream: UnixStream) -> io::Result<()> {
             let _ = sent.shutdown(Shutdown::Both);
         }
     };
-    let Some(id) = peers.begin(Box::new(send)) else {
+    let Some(connected) = peers.begin(Box::new(send)) else {
         let text = "Too many programs are connected to this Emacs.".into();
         return (&*stream).write_all(&protocol::line(&Reply::Refused { text })?);
     };
-    let ended = Ended { peers: Arc::clone(peers), id };
     let written = Arc::clone(&stream);
     threads::start("answers", move || {
         unsent.write(&*written);
         let _ = written.shutdown(Shutdown::Both);
     })?;
     threads::start("program", move || {
-        if let Err(reason) = read(&ended.peers, id, &stream) {
-            ended.peers.end(id, Some(&reason));
+        let Connected { peers, id } = &connected;
+        if let Err(reason) = read(peers, *id, &stream) {
+            peers.end(*id, Some(&reason));
         }
     })?;
     Ok(())
-}
-
-/// Ends a connection, also after a panic.
-struct Ended {
-    peers: Arc<Peers>,
-    id: ConnectionId,
-}
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        self.peers.end(self.id, None);
-    }
 }
 
 /// Reads what a program says until it has closed the connection.
@@ -146,9 +134,8 @@ fn read(peers: &Peers, id: ConnectionId, stream: &UnixStream) -> Result<(), Stri
             Ok(None) | Err(_) if is_greeted => return Ok(()),
             Ok(None) | Err(_) => return Err("The connection began without a hello.".to_owned()),
         };
-        let no_message = |error: &dyn std::fmt::Display| format!("This line is no message: {error}");
-        let text = str::from_utf8(line).map_err(|error| no_message(&error))?;
-        match Message::parse(text).map_err(|error| no_message(&error))? {
+        let message = serde_json::from_slice(line);
+        match message.map_err(|error| format!("This line is no message: {error}"))? {
             Message::Hello(hello) if !is_greeted => {
                 is_greeted = true;
                 peers.greet(id, hello)?;

@@ -162,14 +162,14 @@ impl Peers {
 /// The lives of connections.
 impl Peers {
     /// Adds a connection; `None` if there is no room.
-    pub(super) fn begin(&self, send: SendReply) -> Option<ConnectionId> {
+    pub(super) fn begin(self: &Arc<Peers>, send: SendReply) -> Option<Connected> {
         let mut inner = self.lock();
         if inner.is_closed() || inner.all.len() >= CONNECTIONS {
             return None;
         }
         let id = LAST.fetch_add(1, Ordering::Relaxed) + 1;
         inner.all.insert(id, Peer { send, roles: Vec::new(), questions: Vec::new() });
-        Some(id)
+        Some(Connected { peers: Arc::clone(self), id })
     }
 
     /// Ends a connection, and takes its calls back. A sentence says why, if its program is to be told.
@@ -342,27 +342,26 @@ impl Peers {
         hello: Hello,
         call: Call,
         answer: impl Fn(Answer) + Send + 'static,
-    ) -> Option<Asked> {
+    ) -> Option<Connected> {
         let send = move |reply: &Reply| {
             if let Reply::Answer(given) = reply {
                 answer(given.clone());
             }
         };
-        let id = self.begin(Box::new(send))?;
-        let asked = Asked { peers: Arc::clone(self), id };
-        self.greet(id, Box::new(hello)).ok()?;
-        self.receive(id, Message::Call(call)).ok()?;
-        Some(asked)
+        let connected = self.begin(Box::new(send))?;
+        self.greet(connected.id, Box::new(hello)).ok()?;
+        self.receive(connected.id, Message::Call(call)).ok()?;
+        Some(connected)
     }
 }
 
-/// What a thread of this process asks. Dropping it takes the call back.
-pub(in crate::hub) struct Asked {
-    peers: Arc<Peers>,
-    id: ConnectionId,
+/// A connection. Dropping it ends that, also after a panic, and takes its calls back.
+pub(in crate::hub) struct Connected {
+    pub(super) peers: Arc<Peers>,
+    pub(super) id: ConnectionId,
 }
 
-impl Drop for Asked {
+impl Drop for Connected {
     fn drop(&mut self) {
         self.peers.end(self.id, None);
     }
