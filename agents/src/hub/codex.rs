@@ -65,6 +65,8 @@ pub(super) fn start(folder: PathBuf, door: Arc<Peers>, times: Times) {
 struct Watch {
     times: Times,
     client: Client,
+    /// The number of the last call.
+    last: u64,
     /// The calls without a result, and of which sessions they are.
     calls: HashMap<u64, (Purpose, String)>,
     waiting: BTreeMap<String, Session>,
@@ -91,7 +93,11 @@ enum Purpose {
 
 /// A session that waits for the user.
 struct Session {
-    facts: Facts,
+    /// The session of which the user knows: for a subagent, that of the main agent.
+    main: String,
+    folder: Option<String>,
+    /// The id and name of the subagent that it is.
+    subagent: Option<(String, String)>,
     joined: Joined,
     requests: Vec<Request>,
     /// When it is said that the terminal must answer, unless a request or the history of one comes before.
@@ -105,16 +111,6 @@ enum Joined {
     Yes,
     /// The daemon says what is not known here.
     Failed,
-}
-
-/// Of whom the user knows a session.
-#[derive(Default)]
-struct Facts {
-    /// For a subagent, it is that of the main agent.
-    session: String,
-    folder: Option<String>,
-    /// The id and name of the subagent that it is.
-    subagent: Option<(String, String)>,
 }
 
 /// A request of the daemon.
@@ -146,7 +142,7 @@ fn watch(folder: &Path, door: &Arc<Peers>, times: Times) -> Result<(), Error> {
     let said = move |message| drop(said.send(Input::Said(message)));
     let client = Client::connect(folder, times.joining, said)?;
     let (calls, waiting) = (HashMap::new(), BTreeMap::new());
-    let mut watch = Watch { times, client, calls, waiting, sender };
+    let mut watch = Watch { times, client, last: 0, calls, waiting, sender };
     let info = json!({
         "clientInfo": {"name": "todo-write", "title": "todo-write", "version": door.settings.welcome.version},
         "capabilities": {"experimentalApi": true},
@@ -172,9 +168,9 @@ fn watch(folder: &Path, door: &Arc<Peers>, times: Times) -> Result<(), Error> {
 
 impl Watch {
     fn call(&mut self, purpose: Purpose, session: &str, method: &str, params: Value) -> Result<(), Error> {
-        let number = self.client.call(method, params)?;
-        self.calls.insert(number, (purpose, session.to_owned()));
-        Ok(())
+        self.last += 1;
+        self.calls.insert(self.last, (purpose, session.to_owned()));
+        self.client.send(&json!({"id": self.last, "method": method, "params": params}))
     }
 
     fn resume(&mut self, purpose: Purpose, session: &str) -> Result<(), Error> {
@@ -242,12 +238,9 @@ impl Watch {
             Purpose::Join => {
                 let known = self.waiting.get_mut(session).filter(|known| known.joined == Joined::Asked);
                 let Some(known) = known else { return Ok(()) };
-                match Facts::of(session, thread) {
-                    Some(facts) => {
-                        (known.facts, known.joined) = (facts, Joined::Yes);
-                        known.until = Instant::now() + self.times.joining;
-                    }
-                    None => known.fail(),
+                known.until = Instant::now() + self.times.joining;
+                if known.learn(session, thread).is_none() {
+                    known.fail();
                 }
             }
             Purpose::History => {
@@ -275,9 +268,10 @@ impl Watch {
         let waits = flags.into_iter().any(|flag| flag == "waitingOnApproval" || flag == "waitingOnUserInput");
         if waits && status["type"] == "active" {
             if is_id(id) && self.waiting.len() < ENTRIES && !self.waiting.contains_key(id) {
-                let facts = Facts { session: id.to_owned(), ..Facts::default() };
+                let (main, folder, subagent) = (id.to_owned(), None, None);
                 let (joined, requests, until) = (Joined::No, Vec::new(), Instant::now());
-                self.waiting.insert(id.to_owned(), Session { facts, joined, requests, until });
+                let session = Session { main, folder, subagent, joined, requests, until };
+                self.waiting.insert(id.to_owned(), session);
             }
         } else if self.waiting.remove(id).is_some_and(|session| session.joined != Joined::No) {
             self.call(Purpose::Leave, id, "thread/unsubscribe", json!({"threadId": id}))?;
@@ -315,6 +309,18 @@ impl Watch {
 }
 
 impl Session {
+    /// Notes what the daemon says of the session, which has that id; `None` if that is not known here.
+    fn learn(&mut self, id: &str, thread: &Value) -> Option<()> {
+        let (main, folder) = (thread["sessionId"].as_str()?, thread["cwd"].as_str()?);
+        (thread["id"] == id).then_some(())?;
+        if !thread["parentThreadId"].is_null() && is_id(main) {
+            let name = thread["agentNickname"].as_str().unwrap_or_default();
+            (self.main, self.subagent) = (main.to_owned(), Some((id.to_owned(), name.to_owned())));
+        }
+        (self.folder, self.joined) = (Some(folder.to_owned()), Joined::Yes);
+        Some(())
+    }
+
     /// Notes that the daemon says of the session what is not known here.
     fn fail(&mut self) {
         (self.joined, self.until) = (Joined::Failed, Instant::now());
@@ -343,54 +349,29 @@ impl Session {
                 *stage = Stage::New;
             }
             if matches!(stage, Stage::New) {
+                let hello = Hello {
+                    protocol: PROTOCOL,
+                    roles: vec![Role::Permission],
+                    id: format!("codex-{}", self.main),
+                    version: Some(door.settings.welcome.version.clone()),
+                    client: Some("codex-mcp-client".to_owned()),
+                    project: self.folder.clone(),
+                    ..Hello::default()
+                };
+                let call = Call {
+                    call: 1,
+                    session: Some(self.main.clone()),
+                    // The daemon tells when the terminal has answered.
+                    source: Some("process".to_owned()),
+                    arguments: question.arguments(self.subagent.as_ref()),
+                    ..Call::default()
+                };
                 let (sender, id, request) = (sender.clone(), id.to_owned(), request.clone());
                 let answer =
                     move |answer| drop(sender.send(Input::Answer(id.clone(), request.clone(), answer)));
-                let call = self.facts.ask(question, door, answer);
-                *stage = call.map_or(Stage::Left, |call| Stage::Asked { _call: call });
+                let asked = door.ask(hello, call, answer);
+                *stage = asked.map_or(Stage::Left, |call| Stage::Asked { _call: call });
             }
         }
-    }
-}
-
-impl Facts {
-    /// What the daemon says of the session of that id.
-    fn of(id: &str, thread: &Value) -> Option<Facts> {
-        let main = thread["sessionId"].as_str()?;
-        let is_subagent = !thread["parentThreadId"].is_null() && is_id(main);
-        let name = thread["agentNickname"].as_str().unwrap_or_default();
-        let facts = Facts {
-            session: if is_subagent { main } else { id }.to_owned(),
-            folder: Some(thread["cwd"].as_str()?.to_owned()),
-            subagent: is_subagent.then(|| (id.to_owned(), name.to_owned())),
-        };
-        (thread["id"] == id).then_some(facts)
-    }
-
-    /// Asks the user.
-    fn ask(
-        &self,
-        question: &mut Question,
-        door: &Arc<Peers>,
-        answer: impl Fn(Answer) + Send + 'static,
-    ) -> Option<Connected> {
-        let hello = Hello {
-            protocol: PROTOCOL,
-            roles: vec![Role::Permission],
-            id: format!("codex-{}", self.session),
-            version: Some(door.settings.welcome.version.clone()),
-            client: Some("codex-mcp-client".to_owned()),
-            project: self.folder.clone(),
-            ..Hello::default()
-        };
-        let call = Call {
-            call: 1,
-            session: Some(self.session.clone()),
-            // The daemon tells when the terminal has answered.
-            source: Some("process".to_owned()),
-            arguments: Some(question.arguments(self.subagent.as_ref())?),
-            ..Call::default()
-        };
-        door.ask(hello, call, answer)
     }
 }

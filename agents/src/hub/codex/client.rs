@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rustix::process::geteuid;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tungstenite::protocol::{Role, WebSocketConfig};
 use tungstenite::{Error, HandshakeError, Message, WebSocket, client::client_with_config};
 
@@ -38,8 +38,6 @@ pub(super) struct Said {
 /// A connection to the daemon. Dropping it ends the thread that reads.
 pub(super) struct Client {
     socket: WebSocket<UnixStream>,
-    /// The number of the last call.
-    last: u64,
     more: Sender<()>,
 }
 
@@ -75,7 +73,7 @@ impl Client {
             said(None);
         };
         threads::start("daemon", read)?;
-        Ok(Client { socket: WebSocket::from_raw_socket(written, Role::Client, None), last: 0, more })
+        Ok(Client { socket: WebSocket::from_raw_socket(written, Role::Client, None), more })
     }
 
     /// Lets the next message come.
@@ -84,14 +82,7 @@ impl Client {
         let _ = self.more.send(());
     }
 
-    /// Calls a method; returns the number of the call.
-    pub(super) fn call(&mut self, method: &str, params: Value) -> Result<u64, Error> {
-        self.last += 1;
-        self.send(&json!({"id": self.last, "method": method, "params": params}))?;
-        Ok(self.last)
-    }
-
-    /// Sends a notification, or the answer to a request.
+    /// Sends a call, a notification, or the answer to a request.
     pub(super) fn send(&mut self, message: &Value) -> Result<(), Error> {
         self.socket.send(Message::text(message.to_string()))
     }
