@@ -50,15 +50,6 @@ pub struct ToolCall {
     pub is_cancelled: Arc<AtomicBool>,
 }
 
-impl ToolCall {
-    /// Sends the answer, unless the client no longer waits for it.
-    pub fn answer(self, answer: &Answer) {
-        if !self.is_cancelled.load(Ordering::Relaxed) {
-            send(&success(self.id, result(answer)));
-        }
-    }
-}
-
 pub struct Calls {
     emacs: Emacs,
     /// The URI of the client's first root, or that it has none.
@@ -117,7 +108,10 @@ impl Calls {
         // Of a process, `tell_activity` tells more.
         let served = passed_on.session.clone().filter(|_| passed_on.source.as_deref() != Some("process"));
         let answer = self.emacs.ask(passed_on, call.arrival + LIMIT);
-        call.answer(&answer);
+        // Else the client no longer waits for it.
+        if !call.is_cancelled.load(Ordering::Relaxed) {
+            send(&success(call.id, result(&answer)));
+        }
         // Emacs takes the agent of a call to be working, but the turn may be over since. So the next poll
         // tells the activity again, also if it is the same.
         self.last_activity = None;
@@ -149,10 +143,15 @@ impl Calls {
         if client == CLAUDE
             && let Some(SessionActivity { session, .. }) = self.activity()
         {
-            let subagent = self.subagent(&session, call);
-            let (subagent, task) =
-                subagent.map_or((None, None), |subagent| (Some(subagent.id), subagent.task));
-            return Call { subagent, task, ..of(session, "process") };
+            let Some(found) = given(call, CALL_ID).and_then(|id| subagent(&session, &id, call.arrival))
+            else {
+                return of(session, "process");
+            };
+            let known = (session.clone(), found.clone());
+            if !self.subagents.contains(&known) {
+                self.subagents.push(known);
+            }
+            return Call { subagent: Some(found.id), task: found.task, ..of(session, "process") };
         }
         // Codex gives each subagent a thread of its own.
         let parent = call.meta["x-codex-turn-metadata"]["parent_thread_id"].as_str();
@@ -165,16 +164,6 @@ impl Calls {
         let variable = SESSION_VARIABLES.iter().find(|(name, _)| *name == client);
         let session = variable.and_then(|(_, variable)| std::env::var(variable).ok());
         session.map_or_else(Call::default, |session| of(session, "environment"))
-    }
-
-    /// The subagent of Claude Code that makes CALL; none for the main agent.
-    fn subagent(&mut self, session: &str, call: &ToolCall) -> Option<Subagent> {
-        let subagent = subagent(session, &given(call, CALL_ID)?, call.arrival)?;
-        let known = (session.to_owned(), subagent.clone());
-        if !self.subagents.contains(&known) {
-            self.subagents.push(known);
-        }
-        Some(subagent)
     }
 
     /// What the session of the process above this one does.
