@@ -1,6 +1,6 @@
 //! What the sessions and searches of a root have in common.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::home::{Home, escape};
@@ -53,7 +53,7 @@ impl Around {
     }
 
     /// Does what waits for something else than this root.
-    fn aside<T>(&self, wait: impl FnOnce() -> T) -> T {
+    pub(super) fn aside<T>(&self, wait: impl FnOnce() -> T) -> T {
         self.pulse.end();
         let done = wait();
         self.pulse.begin();
@@ -65,11 +65,6 @@ impl Around {
         if self.aside(|| self.common.queue.wait_for_room(&message)) {
             self.common.queue.push(message);
         }
-    }
-
-    /// As [`Projects::of`].
-    pub(super) fn project_of(&self, folder: &Path) -> Option<PathBuf> {
-        self.aside(|| self.common.projects.of(folder))
     }
 
     /// The live processes of the home, as they were told last.

@@ -118,10 +118,7 @@ impl Hub {
                 }
             }
             Command::Search => {
-                for home in table.homes.clone() {
-                    let folder = home.folder.clone();
-                    self.tell(&mut table, &folder, Order::Home(Some(home)));
-                }
+                self.search(&mut table);
                 table.machines.values().for_each(|link| _ = link.tell(&Command::Search));
             }
             Command::Choose(round, project) => choose(&self.common, round, table.homes.clone(), project),
@@ -189,12 +186,16 @@ impl Hub {
 
     fn set_homes(&self, table: &mut Table, named: Option<Vec<(Agent, PathBuf)>>, is_searched: bool) {
         let new = homes(&self.local, named, is_searched);
-        for old in std::mem::replace(&mut table.homes, new.clone()) {
-            if new.iter().all(|home| home.folder != old.folder) {
+        for old in std::mem::replace(&mut table.homes, new) {
+            if table.homes.iter().all(|home| home.folder != old.folder) {
                 self.tell(table, &old.folder, Order::Home(None));
             }
         }
-        for home in new {
+        self.search(table);
+    }
+
+    fn search(&self, table: &mut Table) {
+        for home in table.homes.clone() {
             let folder = home.folder.clone();
             self.tell(table, &folder, Order::Home(Some(home)));
         }

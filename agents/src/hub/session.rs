@@ -199,7 +199,8 @@ impl Session {
             let described = describe(&self.path).and_then(|head| head.folder);
             let folder = described.unwrap_or_else(|| source.folder.clone());
             let folder = Path::new(&folder);
-            let found = if folder.is_absolute() { around.project_of(folder) } else { None };
+            let find = || around.common.projects.of(folder);
+            let found = if folder.is_absolute() { around.aside(find) } else { None };
             self.project = Some(found.and_then(|found| found.to_str().map(str::to_owned)));
         }
         let is_silent = self.is_silent_session();
