@@ -204,11 +204,11 @@ Their plans stay, and what their agents do is unknown."
 (defun todo-write-connect--receive (message)
   "Handle MESSAGE of the hub if it is about a connection."
   (pcase message
-    (`(connection ,machine (,state . ,about))
+    (`(connection ,machine ,lost)
      (when-let* ((link (todo-write-machines-link-to machine)))
-       (if (eq state 'lost)
-           (todo-write-connect--lose link (todo-write-text-line (plist-get about :reason) 400)
-                                     (plist-get about :is-missing))
+       (if lost
+           (todo-write-connect--lose link (todo-write-text-line (plist-get lost :reason) 400)
+                                     (plist-get lost :is-missing))
          (setf (todo-write-machines-link-state link) 'connected
                (todo-write-machines-link-since link) (float-time)
                (todo-write-machines-link-before link) t

@@ -12,9 +12,7 @@ use crate::program::Identity;
 use crate::recorder::Recorder;
 use crate::text::one_line;
 use crate::thread::activity::{By, Decision, End, Ending, Fact, Facts, Process, Reported, Turn};
-use crate::wire::program::{
-    Command, ConnectionState, DoorEvent, DoorState, Message, Process as LiveProcess, SessionId,
-};
+use crate::wire::program::{Command, DoorEvent, DoorState, Message, Process as LiveProcess, SessionId};
 
 /// The time between looks at files until Lisp says another.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -195,9 +193,7 @@ impl Listener<'_> {
                 self.followed.door = Some(state.clone());
                 Vec::new()
             }
-            Message::Connection(machine, state) => {
-                self.report_machine(machine, matches!(state, ConnectionState::Lost { .. }))
-            }
+            Message::Connection(machine, lost) => self.report_machine(machine, lost.is_some()),
             _ => Vec::new(),
         }
     }

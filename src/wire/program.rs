@@ -220,8 +220,8 @@ pub enum Message {
     Broken(PathBuf),
     /// Something happened at the socket of a machine.
     DoorThere(String, DoorEvent),
-    /// The connection to a machine was made or lost.
-    Connection(String, ConnectionState),
+    /// The connection to a machine was made, or was lost.
+    Connection(String, Option<Lost>),
 }
 
 impl Message {
@@ -243,22 +243,13 @@ impl Message {
     }
 }
 
-/// What became of the connection to a machine.
+/// How a connection to a machine was lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ConnectionState {
-    /// It serves this hub.
-    Connected {
-        /// The version of its program.
-        version: String,
-    },
-    /// It ended.
-    Lost {
-        /// A phrase for the user, with the last lines of the process.
-        reason: String,
-        /// Whether the program was not found there.
-        is_missing: bool,
-    },
+pub struct Lost {
+    /// A phrase for the user, with the last lines of the process.
+    pub reason: String,
+    /// Whether the program was not found there.
+    pub is_missing: bool,
 }
 
 /// What happened at a socket for agents' programs.

@@ -279,7 +279,8 @@ impl Hub {
         match Link::start(&self.common, &table.settings, to, sessions) {
             Ok(link) => drop(table.machines.insert(name, link)),
             Err(error) => {
-                self.common.queue.push(Message::Connection(name, lost(&error.to_string(), false)));
+                let lost = lost(&error.to_string(), false);
+                self.common.queue.push(Message::Connection(name, Some(lost)));
             }
         }
     }

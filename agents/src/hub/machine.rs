@@ -24,7 +24,7 @@ use crate::threads::{self, lock};
 use todo_write::list::input::Options;
 use todo_write::wire::bounds::{ENTRIES, LINE, SMALL_FILE, WAIT};
 use todo_write::wire::program::{
-    self as pipe, Command, Connection, ConnectionState, Machine, Message, SessionId, Settings,
+    self as pipe, Command, Connection, Lost, Machine, Message, SessionId, Settings,
 };
 use todo_write::wire::socket;
 
@@ -64,8 +64,8 @@ struct State {
 }
 
 /// The end of a connection, for this reason.
-pub(super) fn lost(reason: &str, is_missing: bool) -> ConnectionState {
-    ConnectionState::Lost { reason: line(reason), is_missing }
+pub(super) fn lost(reason: &str, is_missing: bool) -> Lost {
+    Lost { reason: line(reason), is_missing }
 }
 
 impl Link {
@@ -168,7 +168,7 @@ impl Link {
     }
 
     /// Ends the connection if it is not over, and says why.
-    pub(super) fn end(&self, lost: Option<ConnectionState>) {
+    pub(super) fn end(&self, lost: Option<Lost>) {
         let mut state = lock(&self.state);
         if state.outbox.take().is_none() {
             return;
@@ -177,7 +177,7 @@ impl Link {
         for round in std::mem::take(&mut state.rounds) {
             self.common.queue.push(Message::Choices(round, Vec::new()));
         }
-        if let Some(lost) = lost {
+        if lost.is_some() {
             self.common.queue.push(Message::Connection(self.machine.name.clone(), lost));
         }
     }
@@ -259,14 +259,13 @@ impl Link {
         match message {
             Message::Pulse => {}
             Message::Refused(reason) => return Err(reason),
-            Message::Welcome { version } => {
+            Message::Welcome { .. } => {
                 let mut state = lock(&self.state);
                 if std::mem::replace(&mut state.is_welcomed, true) {
                     return Err("it began twice".to_owned());
                 }
                 if state.outbox.is_some() {
-                    let connected = ConnectionState::Connected { version: line(&version) };
-                    self.common.queue.push(Message::Connection(self.machine.name.clone(), connected));
+                    self.common.queue.push(Message::Connection(self.machine.name.clone(), None));
                 }
             }
             message => self.pass(message)?,
@@ -333,12 +332,7 @@ fn is_greeting(line: &[u8]) -> Result<bool, String> {
 }
 
 /// Why a connection ended, with what the process said: `banner` is None if the program has begun.
-fn why(
-    refused: Option<String>,
-    status: Option<ExitStatus>,
-    errors: &[u8],
-    banner: Option<Vec<u8>>,
-) -> ConnectionState {
+fn why(refused: Option<String>, status: Option<ExitStatus>, errors: &[u8], banner: Option<Vec<u8>>) -> Lost {
     if let (Some(reason), None) = (&refused, &banner) {
         return lost(reason, false);
     }

@@ -14,9 +14,7 @@ use todo_write::list::input::Options;
 use todo_write::recorder::Recorder;
 use todo_write::wire::bounds::ENTRIES;
 use todo_write::wire::event::{Agent, Event};
-use todo_write::wire::program::{
-    Command, Connection, ConnectionState, Machine, Message, Opening, Piece, Settings,
-};
+use todo_write::wire::program::{Command, Connection, Lost, Machine, Message, Opening, Piece, Settings};
 use todo_write::wire::socket::{Answer, Message as Said, PROTOCOL, Welcome};
 use todo_write_mcp::follower::Follower;
 use todo_write_mcp::hub::{Hub, Local, codex, door, serve};
@@ -129,23 +127,20 @@ impl Here {
     }
 
     fn connected(&mut self, machine: &str) {
-        let state = self.state(machine);
-        assert!(matches!(state, ConnectionState::Connected { .. }), "{state:?}");
+        assert_eq!(self.state(machine), None);
     }
 
-    /// The next news of a connection.
-    fn state(&mut self, machine: &str) -> ConnectionState {
+    /// The next news of a connection: how it was lost, or that it was made.
+    fn state(&mut self, machine: &str) -> Option<Lost> {
         self.wait(|message| match message {
-            Message::Connection(name, state) if name == machine => Some(state.clone()),
+            Message::Connection(name, lost) if name == machine => Some(lost.clone()),
             _ => None,
         })
     }
 
     fn lost(&mut self, machine: &str) -> (String, bool) {
-        match self.state(machine) {
-            ConnectionState::Lost { reason, is_missing } => (reason, is_missing),
-            state => panic!("{state:?}"),
-        }
+        let Lost { reason, is_missing } = self.state(machine).unwrap();
+        (reason, is_missing)
     }
 
     fn follow(&mut self, there: &There, file: &Path) -> u64 {
@@ -538,7 +533,7 @@ fn a_machine_reaches_no_session_or_file_that_is_not_its_own() {
             json!({"moved": [own, "/ssh:test:/etc/passwd"]}),
             json!({"events": [own, piece("../../test/claude:s")]}),
             json!({"processes": {"home": "/home/.claude", "machine": "test", "live": [process], "killed": []}}),
-            json!({"connection": ["test", {"lost": {"reason": "forged", "is_missing": false}}]}),
+            json!({"connection": ["test", {"reason": "forged", "is_missing": false}]}),
             json!({"ready": {"session": own, "has_processes": false}}),
         ]
     };
