@@ -39,8 +39,8 @@ Hear of permission requests before agent-shell shows its dialog."
   (todo-write-acp-advise)
   ;; agent-shell may be loaded later; its `defvar' keeps this value.
   (unless (boundp 'agent-shell-permission-responder-function)
-    (setq agent-shell-permission-responder-function nil))
-  (add-function :around agent-shell-permission-responder-function
+    (setq-default agent-shell-permission-responder-function nil))
+  (add-function :around (default-value 'agent-shell-permission-responder-function)
                 #'todo-write-agent-shell--permit)
   (dolist (shell (seq-filter #'todo-write-agent-shell--p (buffer-list)))
     ;; agent-shell keeps this for itself.  A shell whose state has another shape is connected
@@ -56,7 +56,9 @@ Hear of permission requests before agent-shell shows its dialog."
   "Take away what `todo-write-agent-shell--switch-on' added."
   (remove-hook 'todo-write-acp-send-functions #'todo-write-agent-shell--connect)
   (todo-write-acp-advise)
-  (remove-function agent-shell-permission-responder-function #'todo-write-agent-shell--permit)
+  (when (boundp 'agent-shell-permission-responder-function)
+    (remove-function (default-value 'agent-shell-permission-responder-function)
+                     #'todo-write-agent-shell--permit))
   (mapc #'todo-write-acp-disconnect
         (mapcan #'todo-write-acp-clients (seq-filter #'todo-write-agent-shell--p (buffer-list)))))
 
