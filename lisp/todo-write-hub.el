@@ -167,8 +167,8 @@ unknown what agents do."
 (defun todo-write-hub--check ()
   "Kill the program if nothing was heard of it for long."
   (when (todo-write-hub-live-p)
-    ;; After a suspend, this may run before what it said is read.
-    (todo-write-hub--feed)
+    ;; If Emacs was busy or suspended, this may run before its ring is read.
+    (accept-process-output todo-write-hub-process 0 nil 1)
     (if (> (- (float-time) todo-write-hub--heard) todo-write-hub-silence)
         (delete-process todo-write-hub-process)
       (run-hooks 'todo-write-hub-check-hook))))
