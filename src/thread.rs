@@ -79,6 +79,7 @@ pub struct Outcome {
 wire_names! {
     /// The state of a thread; see [`Thread::state`].
     #[allow(missing_docs)]
+    #[serde(rename = "Symbol")]
     pub enum State {
         Active = "active",
         Done = "done",
@@ -150,7 +151,6 @@ impl Thread {
     pub(crate) fn restored(mut self, key: &str, history_limit: usize) -> Thread {
         key.clone_into(&mut self.key);
         self.observations = self.observations.restored(history_limit);
-        self.review.find_unseen();
         self
     }
 

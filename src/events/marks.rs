@@ -2,6 +2,7 @@
 //!
 //! A change is one file in one event. A file is reviewed up to an event: its later changes are new.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
@@ -61,10 +62,10 @@ pub(crate) struct Review {
     pub since: Millis,
     /// When calls were refused, oldest first.
     refusals: VecDeque<Millis>,
-    /// The unseen files, each with the number of its newest change. They follow from the rest, but are asked for
-    /// after each event.
+    /// The unseen files, each with the number of its newest change, once they were asked for since a file was marked.
+    /// They follow from the rest, but are asked for after each event.
     #[serde(skip)]
-    unseen: HashMap<String, u64>,
+    unseen: OnceCell<HashMap<String, u64>>,
 }
 
 impl Review {
@@ -86,28 +87,21 @@ impl Review {
         }
         self.count += files.len();
         let (number, is_early) = (observation.number, observation.timestamp < self.since);
-        if !is_early {
-            let new = files.iter().filter(|file| !file.path.is_empty() && number > self.until(&file.path));
-            let new: Vec<(String, u64)> = new.map(|file| (file.path.clone(), number)).collect();
-            self.unseen.extend(new);
+        let changes = Changes { number, is_early, turn, items: items.to_vec(), files };
+        if let Some(mut unseen) = self.unseen.take() {
+            let new = changes.each().filter(|change| !is_early && self.is_new(change));
+            unseen.extend(new.map(|change| (change.file.path.clone(), number)));
+            self.unseen = unseen.into();
         }
-        self.changes.push_back(Changes { number, is_early, turn, items: items.to_vec(), files });
+        self.changes.push_back(changes);
         while self.count > MOST_CHANGES
             && let Some(oldest) = self.changes.pop_front()
         {
             self.count -= oldest.files.len();
-            for change in oldest.each() {
-                if self.unseen.get(&change.file.path) == Some(&oldest.number) {
-                    self.unseen.remove(&change.file.path);
-                }
+            if let Some(unseen) = self.unseen.get_mut() {
+                unseen.retain(|_, newest| *newest != oldest.number);
             }
         }
-    }
-
-    /// Finds the unseen files anew.
-    pub(crate) fn find_unseen(&mut self) {
-        let unseen = self.fresh(Scope::WHOLE).filter(|change| !change.of.is_early);
-        self.unseen = unseen.map(|change| (change.file.path.clone(), change.of.number)).collect();
     }
 
     /// The number of calls that were refused after a time.
@@ -117,7 +111,11 @@ impl Review {
 
     /// The number of files with changes that are unseen.
     pub(crate) fn unseen_files(&self) -> usize {
-        self.unseen.len()
+        let find = || {
+            let unseen = self.fresh(Scope::WHOLE).filter(|change| !change.of.is_early);
+            unseen.map(|change| (change.file.path.clone(), change.of.number)).collect()
+        };
+        self.unseen.get_or_init(find).len()
     }
 
     fn known<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = FileInEvent<'r>> {
@@ -210,7 +208,7 @@ impl Review {
             let paths: HashSet<&str> = known.map(|change| change.file.path.as_str()).collect();
             self.marks.retain(|path, _| paths.contains(path.as_str()));
         }
-        self.find_unseen();
+        self.unseen.take();
     }
 }
 
@@ -339,8 +337,9 @@ mod tests {
             let mut review = Review::default();
             for one in acts {
                 act(&mut review, one);
-                let unseen = review.unseen().files.into_iter();
-                assert!(unseen.eq(review.unseen.keys().map(String::as_str).collect::<BTreeSet<_>>()));
+                let files = review.unseen().files;
+                assert_eq!(review.unseen_files(), files.len());
+                assert!(review.unseen.get().unwrap().keys().all(|path| files.contains(path.as_str())));
             }
         }
     }

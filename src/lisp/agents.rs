@@ -257,11 +257,9 @@ lisp! { env =>
     fn agent_changed_p(thread: Key, seen: Millis) -> bool {
         let agent = ShownAgent::of(env, &thread, seen)?.map(|agent| (seen, agent));
         with_module(|module| {
-            let is_changed = agent.is_none() || module.shown_agents.get(&*thread) != agent.as_ref();
-            if is_changed {
-                module.shown_agents.remove(&*thread);
-                module.shown_agents.extend(agent.map(|agent| (thread.to_string(), agent)));
-            }
+            let shown = module.shown_agents.entry(thread.to_string()).or_default();
+            let is_changed = agent.is_none() || *shown != agent;
+            *shown = agent;
             is_changed
         })
     }

@@ -115,7 +115,7 @@ struct Module {
     /// The sessions that are followed.
     followed: Followed,
     /// The agents of threads as Lisp asked for them last, and what it said was seen.
-    shown_agents: HashMap<String, (Millis, ShownAgent)>,
+    shown_agents: HashMap<String, Option<(Millis, ShownAgent)>>,
 }
 
 impl Module {
