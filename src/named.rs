@@ -12,8 +12,8 @@ macro_rules! wire_names {
         $(#[$about:meta])*
         pub enum $type:ident { $($(#[$about_variant:meta])* $variant:ident = $name:literal,)+ }
     ) => {
-        $(#[$about])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+        $(#[$about])*
         pub enum $type {
             $($(#[$about_variant])* #[serde(rename = $name)] $variant,)+
         }

@@ -9,7 +9,7 @@ use crate::file;
 
 /// The state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename = "Symbol", rename_all = "lowercase")]
 pub enum ProcessState {
     /// It runs or sleeps.
     Alive,

@@ -16,6 +16,7 @@ const CURRENCY: usize = 8;
 
 wire_names! {
     /// What became of a goal.
+    #[serde(rename = "Symbol")]
     pub enum GoalState {
         /// The agent works until it is met.
         Active = "active",

@@ -37,6 +37,7 @@ const MOST_COMMITS: usize = 1_000;
 
 wire_names! {
     /// How the agent's last turn or its session ended.
+    #[serde(rename = "Symbol")]
     pub enum Ending {
         /// The turn ended, and the session goes on.
         EndOfTurn = "end-of-turn",

@@ -3,8 +3,8 @@
 //!
 //! - A struct is a plist, with hyphens in its keywords; false, `None` and a unit struct are nil.
 //! - A sequence is a list. A tuple, and so an array, is `(A B . C)`.
-//! - A name of an enum is a string, or a symbol if the enum is one of [`SYMBOLS`]. A variant with fields is a list
-//!   of its name, a symbol, and the fields; those with names are a plist.
+//! - A name of an enum is a string, or a symbol if serde's name of the enum is `Symbol`. A variant with fields is a
+//!   list of its name, a symbol, and the fields; those with names are a plist.
 //! - JSON as it came is its text.
 //! - A map, and all in it, is JSON as Emacs' own parser returns it: false is `:false`, null is `:null`, and a
 //!   sequence is a vector.
@@ -53,9 +53,6 @@ pub(super) struct Symbol<T>(pub(super) T);
 /// A sequence that is a vector.
 #[derive(Derive)]
 pub(super) struct Vector<T>(pub(super) T);
-
-/// The enums whose names are symbols, except in JSON.
-const SYMBOLS: [&str; 5] = ["Doing", "Ending", "GoalState", "ProcessState", "State"];
 
 /// The name by which serde_json passes JSON on as it came.
 const RAW: &str = "$serde_json::private::RawValue";
@@ -180,7 +177,7 @@ impl<'e> ser::Serializer for ToLisp<'e> {
     }
 
     fn serialize_unit_variant(self, name: &'static str, _: u32, variant: &'static str) -> Lisp<'e> {
-        let is_symbol = self.mark == Mark::Symbol || !self.is_json() && SYMBOLS.contains(&name);
+        let is_symbol = self.mark == Mark::Symbol || !self.is_json() && name == "Symbol";
         Ok(if is_symbol { symbol(self.env, variant) } else { word(self.env, variant) }?)
     }
 

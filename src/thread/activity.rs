@@ -189,6 +189,7 @@ impl Background {
 wire_names! {
     /// What an agent does.
     #[derive(Default)]
+    #[serde(rename = "Symbol")]
     pub enum Doing {
         /// A turn runs.
         Working = "working",
