@@ -128,12 +128,11 @@ impl CodexReader {
 
     /// Reads a line, without its line feed.
     pub(crate) fn read_line(&mut self, bytes: &[u8]) {
-        match parse(bytes, &mut Vec::new()) {
-            Some(line) => {
-                self.events.unreadable += u64::from(!is_known(&line));
-                self.value(&line);
-            }
-            None => self.events.unreadable += 1,
+        let mut whole = Vec::new();
+        let line = parse(bytes, &mut whole);
+        self.events.unreadable += u64::from(!line.as_ref().is_some_and(is_known));
+        if let Some(line) = &line {
+            self.value(line);
         }
     }
 

@@ -69,12 +69,12 @@ fn repaired(line: &[u8]) -> Vec<u8> {
 pub(crate) const LONGEST: usize = 8_000;
 pub(crate) const LONGEST_OUTPUT: usize = 2_000;
 
-/// The text in a field of an object, an empty one if there is none.
+/// The text in a field of an object, empty without one.
 pub(crate) fn text<'r>(object: &'r Raw<'_>, key: &str) -> &'r str {
     object.get(key).and_then(Raw::as_str).unwrap_or_default()
 }
 
-/// The name of a folder in a field of an object, an empty one if there is none.
+/// The name of a folder in a field of an object, empty without one.
 pub(crate) fn folder(object: &Raw<'_>, key: &str) -> String {
     beginning(text(object, key), 4_096)
 }

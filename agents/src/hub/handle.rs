@@ -287,11 +287,14 @@ impl Hub {
 
     /// Passes a command on to a machine. Files are named as in Emacs.
     fn obey_there(&self, table: &Table, machine: &str, mut command: Command) {
-        let there = table.machines.get(machine).filter(|link| match &mut command {
-            Command::Follow { file, .. } => link.path_there(file).map(|there| *file = there).is_some(),
-            _ => true,
+        let is_told = table.machines.get(machine).is_some_and(|link| {
+            if let Command::Follow { file, .. } = &mut command {
+                let Some(there) = link.path_there(file) else { return false };
+                *file = there;
+            }
+            link.tell(&command)
         });
-        if there.is_some_and(|link| link.tell(&command)) {
+        if is_told {
             return;
         }
         match command {
