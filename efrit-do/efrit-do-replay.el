@@ -39,11 +39,10 @@
 
 (cl-defstruct (efrit-do-replay--state (:constructor efrit-do-replay--make) (:copier nil))
   "A script that is played.
-TURNS is a vector of lists of events (KIND . VALUE), and NEXT the index of the
-next turn.  EVENTS are the remaining events of this turn, TOOLS its tool events
-in reverse order, and OPEN the number of its unanswered calls.  FOLLOWED are
-the ids of the comments that were followed."
-  title command directory (speed 1) takes-up turns (next 0) events tools (open 0) timer followed)
+TURNS are the next turns, lists of events (KIND . VALUE).  EVENTS are the
+remaining events of this turn, and TOOLS its tool events in reverse order.
+FOLLOWED are the ids of the comments that were followed."
+  title command directory (speed 1) takes-up turns events tools timer followed)
 
 ;;; Reading
 
@@ -53,17 +52,15 @@ the ids of the comments that were followed."
 
 (defun efrit-do-replay--event (event where)
   "Return EVENT, a JSON object at WHERE in the script, as (KIND . VALUE)."
-  (let* ((keys (and (hash-table-p event) (hash-table-keys event)))
-         (kind (car (remove "input" keys)))
-         (value (and kind (gethash kind event))))
-    (unless (and (member (remove "input" keys)
-                         '(("thinking") ("text") ("pause") ("tool") ("error")))
-                 (or (equal kind "tool") (not (member "input" keys)))
-                 (if (equal kind "pause") (numberp value) (stringp value)))
-      (efrit-do-replay--error "%s is no object with one of the texts thinking, text and \
-error, the number pause, or tool with input" where))
-    (cons (intern kind)
-          (if (equal kind "tool") (cons value (gethash "input" event)) value))))
+  (let* ((keys (and (hash-table-p event) (remove "input" (hash-table-keys event))))
+         (value (and keys (gethash (car keys) event))))
+    (pcase (and (null (cdr keys)) (car keys))
+      ((and (or "thinking" "text" "error") kind (guard (stringp value)))
+       (cons (intern kind) value))
+      ((and "pause" (guard (numberp value))) (cons 'pause value))
+      ((and "tool" (guard (stringp value))) `(tool ,value . ,(gethash "input" event)))
+      (_ (efrit-do-replay--error "%s is no object with one of the texts thinking, text and \
+error, the number pause, or tool with input" where)))))
 
 (defun efrit-do-replay-read (script)
   "Return SCRIPT, a file name or a decoded JSON object, as a script to play.
@@ -87,14 +84,12 @@ Signal `efrit-do-script-error' with the place of the first problem."
        :title (gethash "title" object) :command (gethash "command" object)
        :directory (and directory (file-name-as-directory (expand-file-name directory folder)))
        :speed (gethash "speed" object 1) :takes-up (eq t (gethash "takesUp" object))
-       :turns (vconcat
-               (seq-map-indexed
-                (lambda (turn i)
-                  (seq-map-indexed
-                   (lambda (event j)
-                     (efrit-do-replay--event event (format "Turn %d, event %d" (1+ i) (1+ j))))
-                   turn))
-                turns))))))
+       :turns (cl-loop for turn across turns
+                       for i from 1
+                       collect (cl-loop for event across turn
+                                        for j from 1
+                                        for where = (format "Turn %d, event %d" i j)
+                                        collect (efrit-do-replay--event event where)))))))
 
 (defun efrit-do-replay-demo ()
   "Return the file name of the demo, in the folder demo/ beside this file."
@@ -139,8 +134,9 @@ Signal `efrit-do-script-error' with the place of the first problem."
   (let* ((options (efrit-do-session-options session))
          (given (plist-get options :script))
          (script (if (efrit-do-replay--state-p given) given
-                   (efrit-do-replay-read (or given (efrit-do-replay-demo)))))
-         (title (or (efrit-do-replay--state-title script) (efrit-do-session-title session))))
+                   (efrit-do-replay-read (or given (efrit-do-replay-demo))))))
+    (when-let* ((title (efrit-do-replay--state-title script)))
+      (setf (efrit-do-session-title session) title))
     (when (plist-get options :speed)
       (setf (efrit-do-replay--state-speed script) (plist-get options :speed)))
     (when-let* ((folder (efrit-do-replay--state-directory script)))
@@ -151,12 +147,11 @@ Signal `efrit-do-script-error' with the place of the first problem."
                    :args (mapcar (lambda (name) (list :name name :type "string"))
                                  '("path" "old" "new"))))))
     (unless given
-      (setq title (concat "Demonstration: " title))
+      (cl-callf2 concat "Demonstration: " (efrit-do-session-title session))
       (setf (efrit-do-session-notice session)
             "Demonstration: a scripted agent; set `efrit-do-backend' to give your \
 command to a model.  It takes up tasks that you add (+), and comments on changes (v, c)"))
-    (setf (efrit-do-session-title session) title
-          (efrit-do-session-state session) script)))
+    (setf (efrit-do-session-state session) script)))
 
 (cl-defmethod efrit-do-backend-start ((_backend (eql 'replay)) session)
   "Play the script of SESSION, from where it was."
@@ -192,10 +187,10 @@ command to a model.  It takes up tasks that you add (+), and comments on changes
 
 (defun efrit-do-replay--play-event (session script)
   "Play the next event of SCRIPT in SESSION.
-Return the seconds to wait, nil to go on, or `ended'."
+Return the seconds to wait, or nil to go on."
   (pcase (pop (efrit-do-replay--state-events script))
     (`(pause . ,seconds) (efrit-do-replay--seconds script seconds))
-    (`(error . ,text) (efrit-do-session-end session 'failed text) 'ended)
+    (`(error . ,text) (efrit-do-session-end session 'failed text))
     (`(tool . ,call) (push call (efrit-do-replay--state-tools script)) nil)
     (`(,kind . ,text)
      (let ((end (string-match "[^[:space:]][[:space:]]+[^[:space:]]" text)))
@@ -208,35 +203,30 @@ Return the seconds to wait, nil to go on, or `ended'."
 
 (defun efrit-do-replay--next (session script)
   "End a turn of SCRIPT in SESSION, and begin the next one.
-Return `answers' to wait for these, nil to go on, or `ended'."
-  (let* ((turns (efrit-do-replay--state-turns script))
-         (next (efrit-do-replay--state-next script))
-         (yours nil))
-    (cond ((> (efrit-do-replay--state-open script) 0) 'answers)
-          ((efrit-do-replay--state-tools script)
-           (efrit-do-session-answered session)
-           (let ((calls (nreverse (cl-shiftf (efrit-do-replay--state-tools script) nil))))
-             (setf (efrit-do-replay--state-open script) (length calls))
-             (pcase-dolist (`(,name . ,input) calls)
-               (efrit-do-session-call
-                session name input
-                (lambda (_outcome)
-                  (when (zerop (cl-decf (efrit-do-replay--state-open script)))
-                    (efrit-do-replay--schedule session 0))))))
-           'answers)
-          ((and (efrit-do-replay--state-takes-up script)
-                (>= next (1- (length turns)))
-                (not (efrit-do-session-message session))
-                (setq yours (efrit-do-replay--yours session script)))
-           (setf (efrit-do-replay--state-events script) yours)
-           (unless (efrit-do-session-request session) 'ended))
-          ((< next (length turns))
-           (setf (efrit-do-replay--state-next script) (1+ next)
-                 (efrit-do-replay--state-events script) (aref turns next))
-           (unless (efrit-do-session-request session) 'ended))
-          (t (efrit-do-session-answered session)
-             (efrit-do-session-end session 'done)
-             'ended))))
+Return `answers' to wait for these, or nil to go on."
+  (if-let* ((calls (nreverse (cl-shiftf (efrit-do-replay--state-tools script) nil)))
+            (open (length calls)))
+      (progn
+        (efrit-do-session-answered session)
+        (pcase-dolist (`(,name . ,input) calls)
+          (efrit-do-session-call session name input
+                                 (lambda (_outcome)
+                                   (when (zerop (cl-decf open))
+                                     (efrit-do-replay--schedule session 0)))))
+        'answers)
+    (when-let* (((efrit-do-replay--state-takes-up script))
+                ((length< (efrit-do-replay--state-turns script) 2))
+                ((not (efrit-do-session-message session)))
+                (yours (efrit-do-replay--yours session script)))
+      (push yours (efrit-do-replay--state-turns script)))
+    (if (efrit-do-replay--state-turns script)
+        (progn
+          (setf (efrit-do-replay--state-events script)
+                (pop (efrit-do-replay--state-turns script)))
+          (efrit-do-session-request session))
+      (efrit-do-session-answered session)
+      (efrit-do-session-end session 'done))
+    nil))
 
 (defun efrit-do-replay--yours (session script)
   "Return the events of a turn in which SESSION does what the user said, or nil.
