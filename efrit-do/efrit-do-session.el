@@ -198,40 +198,36 @@ The order of the arguments does not count."
 
 (defun efrit-do-session--call-limit (session name input)
   "Return the reason if SESSION must not call NAME with INPUT, or nil."
-  (let ((recent (efrit-do-session--recent session))
-        (key (efrit-do-session--call-key name input))
-        (calls (plist-get efrit-do-limits :calls))
-        (identical (plist-get efrit-do-limits :identical-calls)))
-    (cond
-     ((and calls (>= (length recent) calls))
-      (format "the agent made %s, the limit of a session (`efrit-do-limits')"
-              (todo-write-text-count calls "tool call")))
-     ((and identical
-           (>= (cl-loop for result in recent
-                        while (equal key (efrit-do-session--call-key
-                                          (plist-get result :name)
-                                          (plist-get result :input)))
-                        count t)
-               identical))
-      (format "the agent called %s %d times in a row with the same input \
-(`efrit-do-limits')" name identical)))))
-
-(defun efrit-do-session--error-limit (session)
-  "Return the reason to end SESSION after its newest result, or nil."
   (let* ((recent (efrit-do-session--recent session))
-         (name (plist-get (car recent) :name))
-         (key (efrit-do-session--error-key (car recent)))
-         (limit (plist-get efrit-do-limits :same-errors))
-         (errors (and key limit
-                      (cl-loop for result in recent
-                               for other = (efrit-do-session--error-key result)
+         (key (efrit-do-session--call-key name input))
+         (same (cl-loop for result in recent
+                        while (equal key (efrit-do-session--call-key
+                                          (plist-get result :name) (plist-get result :input)))
+                        count t)))
+    (pcase-let (((map :calls :identical-calls) efrit-do-limits))
+      (cond
+       ((and calls (>= (length recent) calls))
+        (format "the agent made %s, the limit of a session (`efrit-do-limits')"
+                (todo-write-text-count calls "tool call")))
+       ((and identical-calls (>= same identical-calls))
+        (format "the agent called %s %d times in a row with the same input \
+(`efrit-do-limits')" name same))))))
+
+(defun efrit-do-session--count (session result)
+  "Add RESULT to those of SESSION; return the reason if it must end now, or nil."
+  (push result (efrit-do-session-results session))
+  (when-let* ((limit (plist-get efrit-do-limits :same-errors))
+              (name (plist-get result :name))
+              (key (efrit-do-session--error-key result))
+              (errors (cl-loop for earlier in (efrit-do-session--recent session)
+                               for other = (efrit-do-session--error-key earlier)
                                ;; Successes of other tools do not count.
                                while (if other (equal other key)
-                                       (not (equal name (plist-get result :name))))
-                               count other))))
-    (when (and errors (>= errors limit))
-      (format "%s failed %d times in a row with the same error: %s \
-(`efrit-do-limits')" name errors (todo-write-text-line (cdr key) 200)))))
+                                       (not (equal name (plist-get earlier :name))))
+                               count other))
+              ((>= errors limit)))
+    (format "%s failed %d times in a row with the same error: %s (`efrit-do-limits')"
+            name errors (todo-write-text-line (cdr key) 200))))
 
 ;;; Reports of backends
 
@@ -294,14 +290,11 @@ SESSION ends first."
   "Count a call of NAME with INPUT that the backend answered with the error TEXT.
 It counts like a call that ran in SESSION."
   (when (efrit-do-session-running-p session)
-    (let ((trip (or (efrit-do-session--call-limit session name input)
-                    (progn
-                      (push (list :id nil :name name :input input
-                                  :content (format "%s" text) :is-error t)
-                            (efrit-do-session-results session))
-                      (efrit-do-session--error-limit session)))))
-      (when trip
-        (efrit-do-session-end session 'stopped trip)))))
+    (when-let* ((trip (or (efrit-do-session--call-limit session name input)
+                          (efrit-do-session--count
+                           session (list :id nil :name name :input input
+                                         :content (format "%s" text) :is-error t)))))
+      (efrit-do-session-end session 'stopped trip))))
 
 (defun efrit-do-session-retry (session cause seconds)
   "Record that a request of SESSION failed by CAUSE and is retried in SECONDS."
@@ -317,9 +310,8 @@ It counts like a call that ran in SESSION."
   (when (and (efrit-do-session-running-p session)
              (efrit-do-session-calls session)
              (not (efrit-do-session-busy session)))
-    (pcase-let* ((`(,name ,input . ,_) (car (efrit-do-session-calls session)))
-                 (trip (efrit-do-session--call-limit session name input)))
-      (if trip
+    (pcase-let ((`(,name ,input . ,_) (car (efrit-do-session-calls session))))
+      (if-let* ((trip (efrit-do-session--call-limit session name input)))
           (efrit-do-session-end session 'stopped trip)
         (setf (efrit-do-session-busy session) t)
         (condition-case problem
@@ -332,57 +324,48 @@ It counts like a call that ran in SESSION."
                session "TOOL_CALL"
                (list :id id :name name
                      ;; The changes of a long list are in the journal already.
-                     :input (let ((efrit-do-output-limit 2000))
-                              (efrit-do-clip (efrit-do-input-text input))))
+                     :input (todo-write-calls-clip (efrit-do-input-text input) 2000))
                :call-id (concat (efrit-do-session--trace-id session) id))
               (todo-write-calls-watch (efrit-do-session-thread session) id input)
               (efrit-do-call-tool
-               name input
-               (lambda (outcome)
-                 (efrit-do-session--ran session id name input outcome
-                                        (- (float-time) start)))))
-          (quit
+               name input (lambda (outcome) (efrit-do-session--ran session id outcome start))))
+          ((quit error)
            (setf (efrit-do-session-busy session) nil)
-           (efrit-do-session-end session 'cancelled "cancelled by the user"))
-          (error
-           (setf (efrit-do-session-busy session) nil)
-           (efrit-do-session-end session 'failed (todo-write-core-error-text problem))))))))
+           (if (eq 'quit (car problem)) (efrit-do-session-cancel session)
+             (efrit-do-session-end session 'failed (todo-write-core-error-text problem)))))))))
 
-(defun efrit-do-session--ran (session id name input outcome seconds)
-  "Record OUTCOME of the call ID of SESSION, and answer the call.
-The tool NAME ran with INPUT for SECONDS."
-  (let ((content (plist-get outcome :content))
-        (failed (plist-get outcome :is-error)))
-    (setf (efrit-do-session-busy session) nil)
-    (push (list :id id :name name :input input :content content :is-error failed)
-          (efrit-do-session-results session))
+(defun efrit-do-session--ran (session id outcome start)
+  "Record OUTCOME of the first call in the queue of SESSION, and answer it.
+The call, which is called ID in the records, began at START."
+  (pcase-let* ((`(,name ,input ,then . ,_) (car (efrit-do-session-calls session)))
+               ((map :content :is-error :refused :buffer :complete :quit) outcome)
+               (trip nil))
+    (setf (efrit-do-session-busy session) nil
+          (nth 3 (car (efrit-do-session-calls session))) outcome)
     (efrit-do-session-record
      session "TOOL_EXECUTION"
-     `( :id ,id :name ,name :content ,content :isError ,(if failed t :false)
-        ,@(when-let* ((buffer (plist-get outcome :buffer)))
-            (list :buffer (todo-write-core-plain buffer))))
-     :durationMs (round (* 1000 seconds))
+     `( :id ,id :name ,name :content ,content :isError ,(if is-error t :false)
+        ,@(and buffer (list :buffer (todo-write-core-plain buffer))))
+     :durationMs (round (* 1000 (- (float-time) start)))
      :call-id (concat (efrit-do-session--trace-id session) id)
-     :outcome (cond ((not failed) 'ok)
-                    ((plist-get outcome :refused) 'refused)
-                    (t 'failed))
+     :outcome (cond ((not is-error) 'ok) (refused 'refused) (t 'failed))
      :files (todo-write-calls-changes (efrit-do-session-thread session) id)
      :exit-code (and (equal name "shell_exec")
-                     (if failed
+                     (if is-error
                          (and (string-match "\\[exit code \\([0-9]+\\)\\]\\'" content)
                               (string-to-number (match-string 1 content)))
                        0)))
-    (let* ((quit (or (not (efrit-do-session-running-p session)) (plist-get outcome :quit)))
-           (trip (unless quit (efrit-do-session--error-limit session))))
-      (when (and (not quit) (plist-get outcome :complete))
-        (setf (efrit-do-session-message session) (plist-get outcome :complete)))
-      (if (not (or quit trip))
-          (let ((then (nth 2 (pop (efrit-do-session-calls session)))))
-            (run-at-time 0 nil #'efrit-do-session--run-next session)
-            (funcall then outcome))
-        (setf (nth 3 (car (efrit-do-session-calls session))) outcome)
-        (if trip (efrit-do-session-end session 'stopped trip)
-          (efrit-do-session-end session 'cancelled "cancelled by the user"))))))
+    (setq trip (efrit-do-session--count session (list :id id :name name :input input
+                                                      :content content :is-error is-error)))
+    (cond ((or quit (not (efrit-do-session-running-p session)))
+           (efrit-do-session-cancel session))
+          (trip (efrit-do-session-end session 'stopped trip))
+          (t
+           (when complete
+             (setf (efrit-do-session-message session) complete))
+           (pop (efrit-do-session-calls session))
+           (run-at-time 0 nil #'efrit-do-session--run-next session)
+           (funcall then outcome)))))
 
 ;;; Beginning and end
 
@@ -471,6 +454,10 @@ pause a list with open tasks."
     (with-demoted-errors "Ending a session: %S"
       (run-hook-with-args 'efrit-do-end-functions session))
     nil))
+
+(defun efrit-do-session-cancel (session)
+  "End SESSION for the user, unless it has ended."
+  (efrit-do-session-end session 'cancelled "cancelled by the user"))
 
 (defun efrit-do-session--cancel-all ()
   "Cancel all sessions, because Emacs exits."
