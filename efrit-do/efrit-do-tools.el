@@ -60,8 +60,7 @@ only argument."))
   "The tools, a list of `efrit-do-tool', in the order they are offered.
 Change it with `efrit-do-register-tool'.")
 
-(cl-defstruct (efrit-do-context (:constructor efrit-do-make-context)
-                                (:copier efrit-do-tools--copy-context))
+(cl-defstruct (efrit-do-context (:constructor efrit-do-make-context) (:copier nil))
   "For whom tools run."
   (thread (concat (todo-write--project) "#efrit-do") :documentation "Key of the thread
 that `todo_write' writes to, by default the project's.")
@@ -81,14 +80,14 @@ SLOTS are keywords and values for `efrit-do-tool'; `:name' and `:function' are
 required.  It replaces a tool of the same name.  Signal `todo-write-error' if
 one of the two is missing."
   (let* ((tool (apply #'efrit-do-make-tool slots))
-         (name (efrit-do-tool-name tool))
-         (old (and (stringp name) (efrit-do-get-tool name))))
+         (name (efrit-do-tool-name tool)))
     (unless (and (stringp name) (functionp (efrit-do-tool-function tool)))
-      (signal 'todo-write-error
-              (list "A tool needs a `:name' (string) and a `:function'")))
-    (setq efrit-do-tools (if old
-                             (cl-substitute tool old efrit-do-tools)
-                           (append efrit-do-tools (list tool))))
+      (signal 'todo-write-error '("A tool needs a `:name' (string) and a `:function'")))
+    (setq efrit-do-tools
+          (if (member name (efrit-do-tool-names))
+              (cl-substitute-if tool (lambda (old) (equal name (efrit-do-tool-name old)))
+                                efrit-do-tools)
+            (append efrit-do-tools (list tool))))
     tool))
 
 (defun efrit-do-get-tool (name)
@@ -155,11 +154,7 @@ the wrong type."
         ((null input) "{}")
         (t (condition-case nil
                (todo-write-to-json input)
-             (todo-write-error (efrit-do-tools--print input))))))
-
-(defun efrit-do-tools--print (value)
-  "Return VALUE printed; it may be circular."
-  (let ((print-circle t)) (prin1-to-string value)))
+             (todo-write-error (prin1-to-string input))))))
 
 ;;; Consent
 
@@ -256,10 +251,8 @@ CUT is the number of characters already removed from its middle, or nil."
 An outcome is returned unchanged."
   (if (and (consp value) (eq (car value) :content))
       value
-    (list :content (efrit-do-clip
-                    (if (stringp value)
-                        (substring-no-properties value)
-                      (efrit-do-tools--print value)))
+    (list :content (efrit-do-clip (if (stringp value) value
+                                    (let ((print-circle t)) (prin1-to-string value))))
           :is-error nil)))
 
 (defun efrit-do-tools--failure (text &rest more)
@@ -270,24 +263,19 @@ An outcome is returned unchanged."
   "Call TOOL with VALUES, and THEN once with the outcome.
 An asynchronous tool has until its time limit to answer."
   (let* (timer
-         (answer (lambda (outcome)
+         (answer (lambda (value)
                    (when then
                      (when timer (cancel-timer timer))
-                     (funcall (cl-shiftf then nil) outcome))))
+                     (funcall (cl-shiftf then nil) (efrit-do-tools--outcome value)))))
          (outcome
           (condition-case problem
               (if (not (efrit-do-tool-async tool))
                   (efrit-do-tools--outcome (apply (efrit-do-tool-function tool) values))
-                (setq timer (run-at-time
-                             efrit-do-time-limit nil
-                             (lambda ()
-                               (funcall answer
-                                        (efrit-do-tools--failure
-                                         (format "no answer within %s seconds"
-                                                 efrit-do-time-limit))))))
-                (ignore (apply (efrit-do-tool-function tool)
-                               (lambda (value) (funcall answer (efrit-do-tools--outcome value)))
-                               values)))
+                (setq timer (run-at-time efrit-do-time-limit nil answer
+                                         (efrit-do-tools--failure
+                                          (format "no answer within %s seconds"
+                                                  efrit-do-time-limit))))
+                (ignore (apply (efrit-do-tool-function tool) answer values)))
             (error (efrit-do-tools--failure (todo-write-core-error-text problem))))))
     (when outcome (funcall answer outcome))))
 
@@ -296,21 +284,20 @@ An asynchronous tool has until its time limit to answer."
 See `efrit-do-execute-tool' for INPUT and the outcome.  Unless the tool is
 asynchronous or waits for the user's consent, THEN is called before this
 returns.  A quit is not caught."
-  (let* ((efrit-do-context (or efrit-do-context (efrit-do-make-context)))
-         tool values ask
-         (problem
-          (condition-case problem
-              (ignore
-               (setq tool (or (efrit-do-get-tool name)
-                              (signal 'todo-write-error
-                                      (list (format "There is no tool `%s'; there is: %s" name
-                                                    (string-join (efrit-do-tool-names) ", ")))))
-                     values (efrit-do-tools--read-arguments tool input)
-                     ask (efrit-do-tools--confirm-p tool input values)))
-            (error (efrit-do-tools--failure (todo-write-core-error-text problem))))))
-    (cond (problem (funcall then problem))
-          (ask (efrit-do-tools--ask tool values then))
-          (t (efrit-do-tools--run tool values then)))))
+  (let ((efrit-do-context (or efrit-do-context (efrit-do-make-context))))
+    (funcall
+     (condition-case problem
+         (let* ((tool (or (efrit-do-get-tool name)
+                          (signal 'todo-write-error
+                                  (list (format "There is no tool `%s'; there is: %s" name
+                                                (string-join (efrit-do-tool-names) ", "))))))
+                (values (efrit-do-tools--read-arguments tool input)))
+           (apply-partially (if (efrit-do-tools--confirm-p tool input values)
+                                #'efrit-do-tools--ask
+                              #'efrit-do-tools--run)
+                            tool values then))
+       (error (apply-partially
+               then (efrit-do-tools--failure (todo-write-core-error-text problem))))))))
 
 (defun efrit-do-execute-tool (name input)
   "Run the tool NAME with INPUT and return its outcome.
@@ -319,8 +306,7 @@ INPUT is a JSON text, hash table, plist or alist.  The outcome is a plist:
 failed.  Unknown tools, wrong arguments, refusals and errors of the tool are
 failures, and so is a call that needs the user's consent, for which this
 cannot wait; see `efrit-do-call-tool'.  A quit is not caught."
-  (let ((efrit-do-context (if efrit-do-context (efrit-do-tools--copy-context efrit-do-context)
-                            (efrit-do-make-context)))
+  (let ((efrit-do-context (copy-sequence (or efrit-do-context (efrit-do-make-context))))
         outcome)
     (setf (efrit-do-context-unattended efrit-do-context) t)
     (efrit-do-call-tool name input (lambda (value) (setq outcome value)))
@@ -360,20 +346,6 @@ Return its value and its output as text."
 
 ;;; shell_exec
 
-(defun efrit-do-tools--keep-ends (process text)
-  "Insert TEXT, output of PROCESS, and delete the middle of long output.
-So a command that prints forever does not exhaust the memory."
-  (when (buffer-live-p (process-buffer process))
-    (with-current-buffer (process-buffer process)
-      (goto-char (point-max))
-      (insert text)
-      (let ((half (max 1 (/ efrit-do-output-limit 2))))
-        (when (> (buffer-size) (* 8 half))
-          (let ((from (+ (point-min) half))
-                (to (- (point-max) half)))
-            (process-put process 'cut (+ (or (process-get process 'cut) 0) (- to from)))
-            (delete-region from to)))))))
-
 (defun efrit-do-tools--shell-exec (command)
   "Run the shell COMMAND in the session's directory and return its output."
   (with-temp-buffer
@@ -382,9 +354,10 @@ So a command that prints forever does not exhaust the memory."
            (process (make-process
                      :name "efrit-do-shell" :buffer (current-buffer)
                      :command (list shell-file-name shell-command-switch command)
-                     :connection-type 'pipe :noquery t :file-handler t
-                     :filter #'efrit-do-tools--keep-ends :sentinel #'ignore))
-           (end (+ (float-time) efrit-do-time-limit)))
+                     :connection-type 'pipe :noquery t :file-handler t :sentinel #'ignore))
+           (end (+ (float-time) efrit-do-time-limit))
+           (half (max 1 (/ efrit-do-output-limit 2)))
+           (cut 0))
       (unwind-protect
           (let ((inhibit-quit nil))
             ;; The process may have exited already.
@@ -392,8 +365,12 @@ So a command that prints forever does not exhaust the memory."
             (while (and (or (process-live-p process)
                             (accept-process-output process 0))
                         (< (float-time) end))
-              (accept-process-output process 0.1))
-            (let* ((output (efrit-do-clip (buffer-string) (process-get process 'cut)))
+              (accept-process-output process 0.1)
+              ;; A command that prints forever does not exhaust the memory.
+              (when (> (buffer-size) (* 8 half))
+                (cl-incf cut (- (buffer-size) (* 2 half)))
+                (delete-region (+ (point-min) half) (- (point-max) half))))
+            (let* ((output (efrit-do-clip (buffer-string) (and (> cut 0) cut)))
                    (code (process-exit-status process))
                    (note (cond ((process-live-p process)
                                 (format "[stopped after %s seconds]" efrit-do-time-limit))
@@ -427,6 +404,7 @@ decrypts or decompresses it."
   (let* ((host (file-remote-p default-directory))
          (file-name-handler-alist (and host file-name-handler-alist))
          (file (expand-file-name path))
+         (first (max 1 (or first 1)))
          (size (or (file-attribute-size (file-attributes file)) 0)))
     (when-let* ((problem (cond
                           ((not (member (file-remote-p file) (list nil host)))
@@ -451,11 +429,9 @@ it another way" size efrit-do-read-limit)))))
       (when (search-forward "\0" (min (point-max) 8192) t)
         (signal 'todo-write-error (list (format "%s is a binary file" file))))
       (goto-char (point-min))
-      (forward-line (1- (max 1 (or first 1))))
+      (forward-line (1- first))
       (let ((start (point)))
-        (if last
-            (forward-line (max 0 (- (1+ last) (max 1 (or first 1)))))
-          (goto-char (point-max)))
+        (forward-line (if last (max 0 (- (1+ last) first)) (buffer-size)))
         (if (= start (point)) "(no text there)"
           (buffer-substring-no-properties start (point)))))))
 

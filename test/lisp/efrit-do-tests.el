@@ -185,15 +185,16 @@
 (ert-deftest efrit-do-stops-a-command-at-the-time-limit-and-keeps-its-output ()
   (efrit-do-tests--with-tools
     (let* ((efrit-do-time-limit 30) (now 0)
-           (pass (lambda (&rest _) (setq now 31))))
-      (advice-add 'efrit-do-tools--keep-ends :after pass)
+           (pass (lambda (&rest _)
+                   (unless (= 0 (buffer-size)) (setq now 31)))))
+      (advice-add 'accept-process-output :after pass)
       (unwind-protect
           ;; The time passes when the command has printed something.
           (cl-letf (((symbol-function 'float-time) (lambda (&rest _) now)))
             (should (equal (efrit-do-tests--error
                             "shell_exec" '(:command "echo begun; sleep 1000000"))
                            "begun\n[stopped after 30 seconds]")))
-        (advice-remove 'efrit-do-tools--keep-ends pass)))))
+        (advice-remove 'accept-process-output pass)))))
 
 (ert-deftest efrit-do-keeps-the-ends-of-an-endless-output ()
   (efrit-do-tests--with-tools
