@@ -101,9 +101,9 @@ Signal an error if gptel has none."
                                      (:copier nil))
   "State of the backend `gptel' in a session.
 BUFFER is the buffer of its requests, and INFO a copy of the info of gptel's
-state machine from before the last request.  RETRIED is non-nil if that was sent
-again, and TIMER waits to send it."
-  buffer info retried timer)
+state machine from before the last request.  RETRY is the timer that sends, or
+has sent, that again, or nil."
+  buffer info retry)
 
 (defun efrit-do-gptel--prompt (session)
   "Return the command of SESSION, with its unfinished plan if it has one."
@@ -233,7 +233,7 @@ which gptel has answered itself, count too."
         (efrit-do-session-refused session name (plist-get call :args)
                                   (plist-get call :result)))))
   (if (efrit-do-session-request session)
-      (setf (efrit-do-gptel--state-retried (efrit-do-session-state session)) nil)
+      (setf (efrit-do-gptel--state-retry (efrit-do-session-state session)) nil)
     (plist-put info :error "The session has ended")))
 
 ;;; Failures
@@ -263,10 +263,9 @@ Both are done later, because gptel is still handling the failure."
      0 nil
      (lambda ()
        (if (not (and (or cut busy) (efrit-do-session-running-p session)
-                     (not (efrit-do-gptel--state-retried state))))
+                     (not (efrit-do-gptel--state-retry state))))
            (efrit-do-session-end session 'failed cause)
-         (setf (efrit-do-gptel--state-retried state) t
-               (efrit-do-gptel--state-timer state)
+         (setf (efrit-do-gptel--state-retry state)
                (run-at-time delay nil #'efrit-do-gptel--send-again session))
          (efrit-do-session-retry session cause delay))))))
 
@@ -276,8 +275,8 @@ Both are done later, because gptel is still handling the failure."
   "Abort the request of SESSION that is running, if any."
   (when-let* ((state (efrit-do-session-state session))
               (buffer (efrit-do-gptel--state-buffer state)))
-    (when (efrit-do-gptel--state-timer state)
-      (cancel-timer (efrit-do-gptel--state-timer state)))
+    (when (efrit-do-gptel--state-retry state)
+      (cancel-timer (efrit-do-gptel--state-retry state)))
     (gptel-abort buffer)
     (when (eq (efrit-do-session-status session) 'done)
       ;; The callers may still need the buffer.
@@ -288,7 +287,7 @@ Both are done later, because gptel is still handling the failure."
   (let ((state (efrit-do-session-state session)))
     (if (not (and state (efrit-do-gptel--state-info state)))
         (efrit-do-backend-start 'gptel session)
-      (setf (efrit-do-gptel--state-retried state) nil)
+      (setf (efrit-do-gptel--state-retry state) nil)
       (efrit-do-gptel--send-again session))))
 
 (provide 'efrit-do-gptel)

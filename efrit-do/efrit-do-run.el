@@ -105,7 +105,7 @@ cancels the session.  Signal `todo-write-error' if it cannot start."
           (when (and end (> (float-time) end))
             (efrit-do-session-end
              session 'failed (format "not done within %s seconds" timeout))))
-      (quit (efrit-do-cancel session)))
+      (quit (efrit-do-session-cancel session)))
     ;; If it is continued, Emacs does not wait.
     (setf (efrit-do-session-unattended session) nil)
     (efrit-do-session-outcome session)))
@@ -168,13 +168,11 @@ Signal a `user-error' if there is none."
   (interactive (list nil current-prefix-arg) efrit-do-plan-mode)
   (if continue
       (efrit-do-continue session)
-    (let ((session (or session
-                       (efrit-do-run--session-with #'efrit-do-session-running-p)
-                       (user-error "No agent is running"))))
-      (efrit-do-session-end session 'cancelled "cancelled by the user")
-      (when (called-interactively-p 'interactive)
-        (message (substitute-command-keys
-                  "Stopped; C-u \\[efrit-do-cancel] continues"))))))
+    (efrit-do-session-cancel (or session
+                                 (efrit-do-run--session-with #'efrit-do-session-running-p)
+                                 (user-error "No agent is running")))
+    (when (called-interactively-p 'interactive)
+      (message (substitute-command-keys "Stopped; C-u \\[efrit-do-cancel] continues")))))
 
 ;;;###autoload
 (defun efrit-do-continue (&optional session)

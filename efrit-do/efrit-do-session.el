@@ -451,8 +451,7 @@ pause a list with open tasks."
           (efrit-do-session-record session "FINAL_RESPONSE"
                                    (or (efrit-do-session-answer session)
                                        "The agent gave no answer.")))))
-    (with-demoted-errors "Ending a session: %S"
-      (run-hook-with-args 'efrit-do-end-functions session))
+    (todo-write-events-run-functions 'efrit-do-end-functions session)
     nil))
 
 (defun efrit-do-session-cancel (session)
