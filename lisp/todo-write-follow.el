@@ -444,16 +444,12 @@ ASKED non-nil means that the user asked for it.  It is read later."
   "Follow the live sessions FOUND in HOME, and no more those that have ended.
 FOUND is a list of transcripts, the newest first."
   (todo-write-follow--begin-new found)
-  (let ((live (make-hash-table :test #'equal))
-        ;; TRAMP is not asked.
-        (folder (concat home "/")))
-    (dolist (file found)
-      (puthash file t live))
-    (todo-write-follow--remove-those
-     (lambda (session)
-       (pcase-let (((cl-struct todo-write-follow--session file asked state) session))
-         (and (string-prefix-p folder file) (not (gethash file live))
-              (not asked) (eq 'ready state)))))))
+  (todo-write-follow--remove-those
+   (lambda (session)
+     (pcase-let (((cl-struct todo-write-follow--session file asked state) session))
+       ;; TRAMP is not asked.
+       (and (string-prefix-p (concat home "/") file) (not (member file found))
+            (not asked) (eq 'ready state))))))
 
 ;;; Reading a session in the minibuffer
 

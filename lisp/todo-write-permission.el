@@ -23,10 +23,9 @@
 (cl-defstruct (todo-write-permission--call (:constructor todo-write-permission--make-call)
                                            (:copier nil))
   "A hook that waits for an answer.
-PROGRAM is that, MESSAGE its call.  THREAD and ID are those of
-the request.  SUBAGENT is the id of the subagent that asks, or nil.  INPUT is
-the decoded question if the hook cannot detect an answer in the terminal."
-  program message thread id subagent input)
+PROGRAM is that, MESSAGE its call.  THREAD and ID are those of the request.
+BLIND is non-nil if the hook cannot detect an answer in the terminal."
+  program message thread id blind)
 
 (defvar todo-write-permission--calls nil
   "The hooks that wait for an answer.")
@@ -71,12 +70,11 @@ See `todo-write-socket--roles'."
          (about (plist-get request :about))
          (subagent (plist-get request :subagent))
          (call (todo-write-permission--make-call
-                ;; The question itself is in the request.
-                :program program :message (list :call (plist-get message :call))
-                :thread thread
+                :program program :message message :thread thread
                 ;; A hook may call again on the same connection.
                 :id (symbol-name (gensym "permission-"))
-                :subagent (plist-get message :subagent))))
+                ;; Only the hook `note' can tell that the terminal has answered.
+                :blind (and claude (not (equal "process" (plist-get message :source)))))))
     (unless (plist-get (todo-write-about thread) :project)
       (todo-write-begin thread :project (todo-write-socket-project program)))
     (todo-write-socket-set-title thread nil)
@@ -84,14 +82,10 @@ See `todo-write-socket--roles'."
     (when (and claude (not (plist-get message :subagent)))
       (dolist (other todo-write-permission--calls)
         (when (and (equal thread (todo-write-permission--call-thread other))
-                   (not (todo-write-permission--call-subagent other)))
+                   (not (plist-get (todo-write-permission--call-message other) :subagent)))
           (todo-write-withdraw thread (todo-write-permission--call-id other)))))
     (push call todo-write-permission--calls)
-    (when (and claude (not (equal "process" (plist-get message :source))))
-      ;; Only the hook `note' can tell that the terminal has answered.
-      (setf (todo-write-permission--call-input call)
-            (json-parse-string (plist-get message :arguments)
-                               :null-object nil :false-object nil))
+    (when (todo-write-permission--call-blind call)
       (todo-write-permission--watch thread))
     (todo-write-request
      thread
@@ -121,7 +115,7 @@ See `todo-write-socket--roles'."
 (defun todo-write-permission--forget (call)
   "Let CALL no longer wait."
   (setq todo-write-permission--calls (delq call todo-write-permission--calls))
-  (when (todo-write-permission--call-input call)
+  (when (todo-write-permission--call-blind call)
     (todo-write-permission--watch (todo-write-permission--call-thread call))))
 
 (defun todo-write-permission--watch (thread)
@@ -129,7 +123,7 @@ See `todo-write-socket--roles'."
   ;; Another subagent of the same thread may still wait.
   (setq todo-write-tell-waiting
         (mapcar #'todo-write-permission--call-thread
-                (seq-filter #'todo-write-permission--call-input todo-write-permission--calls)))
+                (seq-filter #'todo-write-permission--call-blind todo-write-permission--calls)))
   (todo-write-tell-update thread))
 
 (defun todo-write-permission--withdraw-answered (thread event)
@@ -139,7 +133,11 @@ a tool call its own.  For `todo-write-tell-said-functions'."
   (dolist (call todo-write-permission--calls)
     (when (and (equal thread (todo-write-permission--call-thread call))
                (or (equal "Stop" (todo-write-json-get event "event"))
-                   (when-let* ((input (todo-write-permission--call-input call)))
+                   (when-let* (((todo-write-permission--call-blind call))
+                               (arguments (plist-get (todo-write-permission--call-message call)
+                                                     :arguments))
+                               (input (json-parse-string arguments :null-object nil
+                                                         :false-object nil)))
                      (cl-flet ((text (object name)
                                  (json-serialize (vector (todo-write-json-get object name)))))
                        (seq-every-p (lambda (name) (equal (text input name) (text event name)))

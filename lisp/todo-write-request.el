@@ -192,19 +192,18 @@ a VALUE or TEXT that is no answer to it, and `todo-write-error' if it can
 only be answered elsewhere.  If its `:answer' signals, it is withdrawn,
 and the error is passed on."
   (when-let* ((request (todo-write-request-get thread id)))
-    (pcase-let* ((inhibit-quit t)
-                 (`(,outcome ,answer ,message) (todo-write-request--meaning request value text))
-                 (function (plist-get request :answer))
-                 (done nil))
-      (unless function
+    (let ((inhibit-quit t)
+          (meaning (todo-write-request--meaning request value text))
+          (end '("withdrawn")))
+      (unless (plist-get request :answer)
         (signal 'todo-write-error (list "Only the agent's own dialog answers this")))
       ;; Before calling it: it may ask the next question, or answer this one again.
       (setq todo-write-request--open (remq request todo-write-request--open))
       (unwind-protect
-          (progn (funcall function value text)
-                 (setq done t))
-        (if done (todo-write-request--close request outcome answer message)
-          (todo-write-request--close request "withdrawn"))))))
+          (progn (funcall (plist-get request :answer) value text)
+                 (setq end meaning)
+                 t)
+        (apply #'todo-write-request--close request end)))))
 
 (defun todo-write-request--meaning (request value text)
   "Return (OUTCOME ANSWER MESSAGE), what VALUE with TEXT means for REQUEST.
@@ -244,7 +243,7 @@ TEXT is no answer."
        (= (length value) (length questions))))
 
 (defun todo-write-request--close (request outcome &optional answer text)
-  "Close REQUEST with OUTCOME, record and dispatch that, and return t.
+  "Close REQUEST with OUTCOME, and record and dispatch that.
 If OUTCOME is nil, record nothing.  ANSWER and TEXT are the user's; see
 `todo-write-request--meaning'."
   (let ((thread (plist-get request :thread)))
@@ -259,8 +258,7 @@ If OUTCOME is nil, record nothing.  ANSWER and TEXT are the user's; see
         (todo-write-events-dispatch thread 'request (plist-get request :id))
         (when (and (member outcome '(nil "withdrawn")) (plist-get request :withdrawn))
           (with-demoted-errors "todo-write: %S"
-            (funcall (plist-get request :withdrawn)))))))
-  t)
+            (funcall (plist-get request :withdrawn))))))))
 
 (defun todo-write-request--record (request outcome answer text)
   "Record that REQUEST ended by OUTCOME with ANSWER and TEXT."
