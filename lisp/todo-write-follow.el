@@ -421,29 +421,16 @@ ASKED non-nil means that the user asked for it.  It is read later."
 
 ;;; What is live
 
-(defvar todo-write-follow-most-new 50
-  "Maximum number of sessions that begin at once.")
-
-(defun todo-write-follow--begin-new (files)
-  "Follow those of FILES, of live sessions, that are to be; a part at a time."
-  (let ((left todo-write-follow-most-new))
-    (while (and files (> left 0))
-      (let* ((file (pop files))
-             (machine (todo-write-machines-of file))
-             (link (todo-write-machines-link-to machine)))
-        (when (and (if machine (and link (todo-write-machines-link-follows link))
-                     (todo-write-follow--leads-p))
-                   (not (member file todo-write-follow--stopped))
-                   (not (todo-write-follow--find file)))
-          (todo-write-follow--begin file)
-          (cl-decf left))))
-    (when files
-      (run-with-timer 0 nil #'todo-write-follow--begin-new files))))
-
 (defun todo-write-follow--receive-found (home found)
   "Follow the live sessions FOUND in HOME, and no more those that have ended.
 FOUND is a list of transcripts, the newest first."
-  (todo-write-follow--begin-new found)
+  (let* ((machine (todo-write-machines-of home))
+         (link (todo-write-machines-link-to machine)))
+    (when (if machine (and link (todo-write-machines-link-follows link))
+            (todo-write-follow--leads-p))
+      (dolist (file found)
+        (unless (or (member file todo-write-follow--stopped) (todo-write-follow--find file))
+          (todo-write-follow--begin file)))))
   (todo-write-follow--remove-those
    (lambda (session)
      (pcase-let (((cl-struct todo-write-follow--session file asked state) session))

@@ -59,40 +59,12 @@
        (cl-mapc (lambda (count function) (advice-remove (car count) function)) counts advice))
      counts))
 
-(defun todo-write-follow-load-tests--states ()
-  "Return the states of the sessions that are followed, as text."
-  (format "%S" (mapcar (lambda (session) (list (todo-write-follow--session-file session)
-                                               (todo-write-follow--session-state session)))
-                       todo-write-follow--followed)))
-
 (defun todo-write-follow-load-tests--ready-p (files)
   "Return non-nil if all that FILES, those of sessions, have is read."
   (cl-every (lambda (file)
               (when-let* ((session (todo-write-follow--find file)))
                 (eq 'ready (todo-write-follow--session-state session))))
             files))
-
-(ert-deftest todo-write-follow-many-live-sessions-begin-some-at-a-time ()
-  (todo-write-follow-load-tests--with
-    (let ((files (todo-write-follow-load-tests--begin folder 45))
-          (todo-write-follow-most-new 20)
-          most (count 0))
-      (let ((begin (lambda (&rest _) (cl-incf count)))
-            (receive (lambda (function &rest arguments)
-                       (setq count 0)
-                       (apply function arguments)
-                       (setq most (max count (or most 0))))))
-        (advice-add 'todo-write-follow--begin :before begin)
-        (advice-add 'todo-write-follow--begin-new :around receive)
-        (unwind-protect
-            (progn
-              (todo-write-agents-mode)
-              (todo-write-test-wait
-               (lambda () (todo-write-follow-load-tests--ready-p files))
-               #'todo-write-follow-load-tests--states))
-          (advice-remove 'todo-write-follow--begin begin)
-          (advice-remove 'todo-write-follow--begin-new receive)))
-      (should (= 20 most)))))
 
 (ert-deftest todo-write-follow-draws-the-events-of-all-agents-once ()
   (todo-write-follow-load-tests--with
