@@ -60,19 +60,11 @@ be read, or nil."
 (defvar todo-write-follow--stopped nil
   "Transcripts that are not followed until the user asks for them.")
 
-(defvar todo-write-follow--skipped (make-hash-table :test #'equal)
-  "The files that the user knows are skipped, and why.")
-
 (defun todo-write-follow--skip (file reason)
   "Say that FILE is skipped for REASON, unless the user knows.  Return nil."
-  (unless (equal reason (gethash file todo-write-follow--skipped))
-    (when (= 1000 (hash-table-count todo-write-follow--skipped))
-      (clrhash todo-write-follow--skipped))
-    (puthash file reason todo-write-follow--skipped)
-    (message "todo-write skips %s: %s"
-             (todo-write-text-line (todo-write-follow--shown file))
-             (todo-write-text-line reason))
-    nil))
+  (todo-write-socket-show-once "todo-write skips %s: %s"
+                               (todo-write-text-line (todo-write-follow--shown file))
+                               (todo-write-text-line reason)))
 
 (defun todo-write-follow--shown (file)
   "Return FILE, abbreviated.  Nothing is asked of another machine."

@@ -158,7 +158,7 @@ MACHINE is nil for this one."
      (let ((reason (concat (and machine (format "on %s " machine))
                            "is not of the same version as todo-write")))
        (cl-pushnew reason todo-write-socket-outdated-programs :test #'equal)
-       (todo-write-socket--show-once
+       (todo-write-socket-show-once
         "An agent's todo-write-mcp %s; run M-x todo-write-setup again" reason)))
     (`(,_ ,id . ,said)
      (when-let* ((program
@@ -306,12 +306,13 @@ the hub gave the machine's prefix; no file is looked up."
 
 ;;; What the user is told
 
-(defun todo-write-socket--show-once (format &rest args)
-  "Show the user the sentence of FORMAT and ARGS, once in a session."
+(defun todo-write-socket-show-once (format &rest args)
+  "Show the user the sentence of FORMAT and ARGS, once in a session.  Return nil."
   (let ((text (apply #'format-message format args)))
     (unless (member text todo-write-socket--shown)
-      (push text todo-write-socket--shown)
-      (message "%s" text))))
+      (setq todo-write-socket--shown (seq-take (cons text todo-write-socket--shown) 1000))
+      (message "%s" text)
+      nil)))
 
 (defun todo-write-socket--show-state (machine state)
   "Show the user the new STATE of the socket of MACHINE, as from the module."
@@ -320,10 +321,10 @@ the hub gave the machine's prefix; no file is looked up."
               (message "Agents%s write their plans in this Emacs now"
                        (if machine (concat " on " machine) ""))))
     ((and `(client . ,_) (guard machine))
-     (todo-write-socket--show-once
+     (todo-write-socket-show-once
       "Agents on %s write their plans in another Emacs; their sessions are followed" machine))
     (`(client ,process)
-     (todo-write-socket--show-once
+     (todo-write-socket-show-once
       "The Emacs with process %s shows the plans of agents; this one takes over when that ends"
       process))
     (`(failed ,text)
