@@ -184,26 +184,7 @@ none can be continued."
       (user-error "No stopped session to continue"))
     (when (efrit-do-session-busy session)
       (user-error "A tool of this session is still running"))
-    (let ((reason (efrit-do-session-reason session))
-          (calls (efrit-do-session-calls session)))
-      (setf (efrit-do-session-status session) 'running
-            (efrit-do-session-reason session) nil
-            (efrit-do-session-calls session) nil
-            (efrit-do-session-past session) (efrit-do-session-results session))
-      (cl-incf (efrit-do-session-trace session))
-      (efrit-do-session-end-on-error session
-        (todo-write-set-activity (efrit-do-session-thread session) 'working)
-        (efrit-do-session-record session "AGENT_RESUMED" reason)
-        (unless calls
-          (efrit-do-backend-continue (efrit-do-session-backend session) session))
-        ;; The model needs a result for each of its calls.
-        (pcase-dolist (`(,_ ,_ ,then ,outcome) calls)
-          (funcall then
-                   (or outcome
-                       (list :content (format "Not run: %s.  The user has \
-continued the session." reason)
-                             :is-error t))))))
-    session))
+    (efrit-do-session-start session)))
 
 (provide 'efrit-do-run)
 ;;; efrit-do-run.el ends here

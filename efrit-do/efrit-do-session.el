@@ -391,31 +391,47 @@ OPTIONS is a plist: `:thread' is the key of the list, by default a new one,
     (add-hook 'kill-emacs-hook #'efrit-do-session--cancel-all)
     session))
 
-(defmacro efrit-do-session-end-on-error (session &rest body)
-  "Evaluate BODY; an error or quit ends SESSION and is signaled again."
-  (declare (indent 1) (debug t))
-  `(condition-case problem
-       (progn ,@body)
-     ((error quit)
-      (efrit-do-session-end ,session 'failed (todo-write-core-error-text problem))
-      (signal (car problem) (cdr problem)))))
-
 (defun efrit-do-session-start (session)
-  "Start SESSION and return it.
+  "Start SESSION, or continue it if it has ended, and return it.
 An error or quit of the backend ends SESSION and is signaled again."
-  (efrit-do-session-end-on-error session
-    (let ((backend (efrit-do-session-backend session)))
-      (efrit-do-backend-prepare backend session)
-      (todo-write-begin (efrit-do-session-thread session)
-                        :project (efrit-do-session-directory session)
-                        :agent "efrit-do")
-      (todo-write-set-activity (efrit-do-session-thread session) 'working)
-      (efrit-do-session-record session "INTENT" (efrit-do-session-command session))
-      (efrit-do-session-record session "TITLE" (efrit-do-session-title session))
-      (when-let* ((notice (efrit-do-session-notice session)))
-        (efrit-do-session-record session "STATE_UPDATE" (list :text notice)))
-      (efrit-do-backend-start backend session)))
+  (let ((thread (efrit-do-session-thread session))
+        (backend (efrit-do-session-backend session)))
+    (condition-case problem
+        (if (not (efrit-do-session-running-p session))
+            (efrit-do-session--go-on session)
+          (efrit-do-backend-prepare backend session)
+          (todo-write-begin thread :project (efrit-do-session-directory session)
+                            :agent "efrit-do")
+          (todo-write-set-activity thread 'working)
+          (efrit-do-session-record session "INTENT" (efrit-do-session-command session))
+          (efrit-do-session-record session "TITLE" (efrit-do-session-title session))
+          (when-let* ((notice (efrit-do-session-notice session)))
+            (efrit-do-session-record session "STATE_UPDATE" (list :text notice)))
+          (efrit-do-backend-start backend session))
+      ((error quit)
+       (efrit-do-session-end session 'failed (todo-write-core-error-text problem))
+       (signal (car problem) (cdr problem)))))
   session)
+
+(defun efrit-do-session--go-on (session)
+  "Continue SESSION, which has ended, with no call counted by the circuit breaker."
+  (let ((reason (efrit-do-session-reason session))
+        (calls (efrit-do-session-calls session)))
+    (setf (efrit-do-session-status session) 'running
+          (efrit-do-session-reason session) nil
+          (efrit-do-session-calls session) nil
+          (efrit-do-session-past session) (efrit-do-session-results session))
+    (cl-incf (efrit-do-session-trace session))
+    (todo-write-set-activity (efrit-do-session-thread session) 'working)
+    (efrit-do-session-record session "AGENT_RESUMED" reason)
+    (if (null calls)
+        (efrit-do-backend-continue (efrit-do-session-backend session) session)
+      ;; The model needs a result for each of its calls.
+      (pcase-dolist (`(,_ ,_ ,then ,outcome) calls)
+        (funcall then (or outcome
+                          (list :content (format "Not run: %s.  The user has continued \
+the session." reason)
+                                :is-error t)))))))
 
 (defun efrit-do-session-end (session status &optional reason)
   "End SESSION with STATUS for REASON, unless it has ended; return nil.
