@@ -155,7 +155,7 @@ else read one."
       (if (and known (eq 'connected (todo-write-machines-link-state known)))
           (progn
             (setf (todo-write-machines-link-follows known) t)
-            (todo-write-follow-search)
+            (todo-write-hub-tell nil '(search))
             (message "%s is connected" name))
         (message "Connecting to %s..." name))
       name)))
@@ -172,7 +172,8 @@ else read one."
       (todo-write-connect--send name)
       (setf (alist-get name todo-write-machines-known nil nil #'equal)
             (cdr (assoc name (todo-write-machines-all))))
-      (todo-write-connect--stop-timer link)
+      (when-let* ((timer (todo-write-machines-link-timer link)))
+        (cancel-timer timer))
       (setf (todo-write-machines-link-state link) 'connecting
             (todo-write-machines-link-since link) (float-time))
       (cl-pushnew link todo-write-machines-links))))
@@ -192,7 +193,6 @@ Their plans stay, and what their agents do is unknown."
     (unless link
       (user-error "%s is not connected" machine))
     (setq todo-write-machines-links (delq link todo-write-machines-links))
-    (todo-write-connect--stop-timer link)
     (todo-write-follow-end-machine machine)
     (when (todo-write-hub-live-p)
       (todo-write-hub-tell nil `(disconnect ,machine)))
@@ -234,7 +234,6 @@ MISSING is non-nil if the program was not found there."
     (when retry
       (let ((next (if pause (min (* 2 pause) todo-write-connect-longest-pause)
                     todo-write-connect-first-pause)))
-        (todo-write-connect--stop-timer link)
         (setf (todo-write-machines-link-pause link) next
               (todo-write-machines-link-timer link)
               (run-with-timer
@@ -270,11 +269,6 @@ MISSING is non-nil if the program was not found there."
       (when (equal name (todo-write-machines-of-thread thread))
         (todo-write-events-dispatch thread 'change)))))
 
-(defun todo-write-connect--stop-timer (link)
-  "Cancel the timer of LINK, if it has one."
-  (when-let* ((timer (cl-shiftf (todo-write-machines-link-timer link) nil)))
-    (cancel-timer timer)))
-
 ;;; For the doctor
 
 (defun todo-write-connect-findings ()
@@ -283,20 +277,18 @@ MISSING is non-nil if the program was not found there."
    (lambda (name)
      (pcase-let (((cl-struct todo-write-machines-link state since reason)
                   (or (todo-write-machines-link-to name) (todo-write-machines-make-link))))
-       (cond ((and (eq state 'connected) todo-write-socket-wanted)
-              (list 'ok (format "%s: connected" name)))
-             ((eq state 'connected)
-              (list 'note
-                    (format "%s: connected; calls of agents there do not reach this Emacs" name)
-                    "M-x todo-write-agents-mode"))
-             ((eq state 'connecting)
-              (list 'note (format "%s: has not answered yet" name)
-                    "Wait, or end it with C-u M-x todo-write-connect"))
-             ((eq state 'lost)
-              (list 'problem (format "%s: not connected since %s (%s)" name
-                                     (format-time-string "%H:%M" since) reason)
-                    "M-x todo-write-connect"))
-             (t (list 'note (format "%s: not connected" name) "M-x todo-write-connect")))))
+       (pcase state
+         ((and 'connected (guard todo-write-socket-wanted))
+          (list 'ok (format "%s: connected" name)))
+         ('connected
+          (list 'note (format "%s: connected; calls of agents there do not reach this Emacs" name)
+                "M-x todo-write-agents-mode"))
+         ('connecting (list 'note (format "%s: has not answered yet" name)
+                            "Wait, or end it with C-u M-x todo-write-connect"))
+         ('lost (list 'problem (format "%s: not connected since %s (%s)" name
+                                       (format-time-string "%H:%M" since) reason)
+                      "M-x todo-write-connect"))
+         (_ (list 'note (format "%s: not connected" name) "M-x todo-write-connect")))))
    (seq-uniq (append (mapcar #'car (todo-write-machines-all))
                      (mapcar #'todo-write-machines-link-name todo-write-machines-links)))))
 

@@ -225,7 +225,7 @@ Those that the user asked for are followed on."
     (todo-write-follow--remove-those #'todo-write-follow--unasked-p))
   (todo-write-follow-send-homes)
   (when (todo-write-follow--leads-p)
-    (todo-write-follow-search)))
+    (todo-write-hub-tell nil '(search))))
 
 (defun todo-write-follow--leads-p ()
   "Return non-nil if this Emacs follows the live sessions of this machine.
@@ -385,11 +385,6 @@ ASKED non-nil means that the user asked for it.  It is read later."
     (when asked
       (setf (todo-write-follow--session-asked session) t))
     session))
-
-(defun todo-write-follow-search ()
-  "Search for sessions now."
-  (when (todo-write-hub-live-p)
-    (todo-write-hub-tell nil '(search))))
 
 (defun todo-write-follow-end-machine (machine)
   "Stop following the sessions of MACHINE, a name."

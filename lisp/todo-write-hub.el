@@ -84,9 +84,8 @@ What it is told before it has connected is kept for it."
                           :filter #'todo-write-hub--connect
                           :sentinel #'todo-write-hub--ended)))
     (add-hook 'kill-emacs-hook #'todo-write-hub-end)
-    (setq todo-write-hub--heard (float-time))
-    (unless todo-write-hub--timer
-      (setq todo-write-hub--timer (run-with-timer 5 5 #'todo-write-hub--check)))
+    (setq todo-write-hub--heard (float-time)
+          todo-write-hub--timer (run-with-timer 5 5 #'todo-write-hub--check))
     (run-hooks 'todo-write-hub-begin-hook)))
 
 (defun todo-write-hub-end ()
@@ -129,17 +128,16 @@ unknown what agents do."
                        (seq-take-while (lambda (time) (> time (- now 60)))
                                        todo-write-hub--deaths))))
         (setq todo-write-hub--deaths (cons now recent))
-        (pcase (length recent)
-          (0 (run-with-timer 1 nil #'todo-write-hub--start-again))
-          (1 (run-with-timer 10 nil #'todo-write-hub--start-again))
-          (_ (display-warning
-              'todo-write
-              (concat (if refused (format "%s cannot be used" (car (process-command process)))
-                        "The program todo-write-mcp has ended three times")
-                      ", so that no agents are followed.  "
-                      (if refused (concat refused "  ") (todo-write-hub--last-error))
-                      (make-text-button (copy-sequence "[Start it again]") nil
-                                        'action (lambda (_) (todo-write-hub--start-again)))))))
+        (if (length< recent 2)
+            (run-with-timer (if recent 10 1) nil #'todo-write-hub--start-again)
+          (display-warning
+           'todo-write
+           (concat (if refused (format "%s cannot be used" (car (process-command process)))
+                     "The program todo-write-mcp has ended three times")
+                   ", so that no agents are followed.  "
+                   (if refused (concat refused "  ") (todo-write-hub--last-error))
+                   (make-text-button (copy-sequence "[Start it again]") nil
+                                     'action (lambda (_) (todo-write-hub--start-again))))))
         ;; It comes after a start at that time, and ten seconds after the last death.
         (cancel-function-timers #'todo-write-hub--tell-lost)
         (run-with-timer 10 nil #'todo-write-hub--tell-lost)))))

@@ -525,7 +525,7 @@ esac
                (shows "an answer" (cons 'done claude-checks-folder))
                (claude-checks-type "/model" (lambda () (equal "waiting" (claude-checks-own :status))))
                (should (equal "dialog open" (claude-checks-own :waitingFor)))
-               (todo-write-follow-search)
+               (todo-write-hub-tell nil '(search))
                (shows "its own dialog" (cons 'done claude-checks-folder))
                (claude-checks-press "\e" "waiting")
                (claude-checks-type (concat "/cd " pond)
@@ -538,7 +538,7 @@ esac
                (let ((cleared (claude-checks-own :sessionId)))
                  (claude-checks-type (concat "/resume " session)
                                      (lambda () (equal session (claude-checks-own :sessionId))))
-                 (todo-write-follow-search)
+                 (todo-write-hub-tell nil '(search))
                  ;; Threads search, and tell of it later.
                  (claude-checks-wait "the cleared one is gone"
                                      (lambda () (null (claude-checks--agent cleared)))))

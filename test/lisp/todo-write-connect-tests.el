@@ -265,7 +265,7 @@ MORE are further fields."
       (todo-write-follow-stop (concat "/ssh:one:" file))
       (todo-write-connect-tests--append
        other '(:type "user" :uuid "u" :message (:role "user" :content "Eat")))
-      (todo-write-follow-search)
+      (todo-write-hub-tell nil '(search))
       (todo-write-connect-tests--wait (todo-write-core-call todo-write-dyn--hub-follows-p "one/claude:t"))
       (should-not (todo-write-core-call todo-write-dyn--hub-follows-p "one/claude:s"))
       (todo-write-follow-stop)
@@ -394,7 +394,7 @@ MORE are further fields."
       (todo-write-connect "/ssh:one:")
       (todo-write-connect-tests--wait (file-exists-p (expand-file-name "one/closed" hosts)))
       ;; In batch Emacs, a signal for a closed pipe would be fatal.
-      (todo-write-follow-search)
+      (todo-write-hub-tell nil '(search))
       (write-region "" nil (expand-file-name "one/told" hosts) nil 'silent)
       (todo-write-connect-tests--wait warnings)
       (should (string-search "it sent a line that this version does not read" (car warnings))))))

@@ -71,7 +71,7 @@ writes a session with the id NAME to `folder', and returns its file."
         (progn
           (todo-write-agents-mode)
           ;; If it was on, nothing else would search again.
-          (todo-write-follow-search)
+          (todo-write-hub-tell nil '(search))
           (todo-write-test-wait
            (lambda ()
              (and searched
@@ -919,7 +919,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
             (todo-write-test-wait (lambda () (equal '("Mix") (todo-write-test-contents "claude:a"))))
             (todo-write-agents-mode)
             (todo-write-test-wait (lambda () (eq 'client (todo-write-socket-state))))
-            (todo-write-follow-search)
+            (todo-write-hub-tell nil '(search))
             (todo-write-restore "claude:a")
             (todo-write-follow-tests--write file "a" "w2" "Mix" "Knead")
             ;; What the first read is shown here.
