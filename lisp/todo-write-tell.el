@@ -39,9 +39,6 @@ That means that its agent gets `todo-write-tell-result' from its calls.")
 (defvar todo-write-tell--asked (make-hash-table :test #'equal)
   "The threads whose hooks were told to ask, with the value t.")
 
-(defvar todo-write-tell--changed nil
-  "Threads whose files for the hook are updated soon.")
-
 ;;; What is to be delivered
 
 (defun todo-write-tell--untold (thread)
@@ -140,22 +137,12 @@ main agents."
                  (todo-write-hub-tell machine `(tell ,session ,on)))))))))
 
 (defun todo-write-tell--on-event (thread what _data)
-  "Update the file for the hook of THREAD soon if WHAT is a change of it.
+  "Let the hook of THREAD's agent ask or not if WHAT is a change of it.
 A session that goes on after a restart may have comments of which its
-agent was not told.  For `todo-write-events-functions'."
-  (when (eq what 'change)
-    (cl-pushnew thread todo-write-tell--changed :test #'equal)
-    (todo-write-later #'todo-write-tell--look)))
-
-(defun todo-write-tell--look ()
-  "Update the files of the threads that changed.
-Those that are not in memory have nothing new: their journals are not read."
-  (let ((loaded (todo-write-threads-loaded)))
-    (todo-write-events-apply-each
-     (lambda (thread)
-       (when (member thread loaded)
-         (todo-write-tell-update thread)))
-     (cl-shiftf todo-write-tell--changed nil))))
+agent was not told.  One that is not in memory has nothing new: its
+journal is not read.  For `todo-write-events-functions'."
+  (when (and (eq what 'change) (member thread (todo-write-threads-loaded)))
+    (todo-write-tell-update thread)))
 
 (defun todo-write-tell-update-machine (machine)
   "Let the hooks on MACHINE, nil for this one, ask this Emacs.

@@ -49,7 +49,6 @@ The user deleted \"Rake\"."))
     (should-not (todo-write-tell-tests--hook "PostToolUse"))
     ;; The agent goes on with its own list.
     (todo-write "claude:s1" (todo-write-test-todos '("Rake" "in_progress") "Water") "claude" t)
-    (todo-write-tell--look)
     (should-not (plist-get (seq-find (lambda (item) (equal "Weed" (plist-get item :content)))
                                      (todo-write-items "claude:s1"))
                            :untold))
@@ -84,7 +83,6 @@ The user deleted \"Rake\"."))
   (todo-write-tell-tests--with
     (todo-write "claude:s1" (todo-write-test-todos "Rake" "Water") "Claude Code")
     (todo-write-edit "claude:s1" 'add "Weed")
-    (todo-write-tell--look)
     (should-not (todo-write-tell--deliver "claude:s1" #'identity))))
 
 (ert-deftest todo-write-tell-tells-it-again-if-the-hook-has-left ()
