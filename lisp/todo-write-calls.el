@@ -23,8 +23,9 @@
 
 (defvar todo-write-calls--open (make-hash-table :test #'equal)
   "The calls of threads that have not ended, by the keys of the threads.
-They are alists of their ids and the files that they name, which are alists
-of paths and their last known texts, nil for a file that does not exist.")
+They are alists of their ids and the files that they name, which are conses
+of a path and its last known text, nil for a file that does not exist.  Calls
+that name the same file share its cons.")
 
 (defun todo-write-calls-begin (thread id name input)
   "Record that a call of the tool NAME with INPUT begins in THREAD.
@@ -110,12 +111,8 @@ INPUT is decoded JSON or JSON text.  File names in it are relative to
     (puthash thread
              (cons (cons id (mapcar (lambda (path)
                                       ;; What another open call changed is counted once.
-                                      (cons path (if-let* ((known (seq-some
-                                                                   (lambda (call)
-                                                                     (assoc path (cdr call)))
-                                                                   open)))
-                                                     (cdr known)
-                                                   (todo-write-calls--text path))))
+                                      (or (seq-some (lambda (call) (assoc path (cdr call))) open)
+                                          (cons path (todo-write-calls--text path))))
                                     (todo-write-calls--paths (todo-write-json-parsed input))))
                    open)
              todo-write-calls--open)))
@@ -136,12 +133,10 @@ The value is a list for `:files' of `todo-write-observe'."
     (if others
         (puthash thread others todo-write-calls--open)
       (remhash thread todo-write-calls--open))
-    (cl-loop for (path . old) in (cdr call)
+    (cl-loop for file in (cdr call)
+             for (path . old) = file
              for new = (todo-write-calls--text path)
-             ;; Other open calls begin with its present text.
-             do (pcase-dolist (`(,_ . ,files) others)
-                  (when-let* ((file (assoc path files)))
-                    (setcdr file new)))
+             do (setcdr file new)
              unless (equal old new)
              collect (append (list :path path)
                              (unless (memq 'long (list old new))
