@@ -218,8 +218,6 @@ see `todo-write-disconnect'."
 (defun todo-write-follow-watch (on)
   "Follow all live sessions while ON is non-nil and this Emacs has the socket.
 Those that the user asked for are followed on."
-  (funcall (if on #'add-hook #'remove-hook)
-           'todo-write-hub-functions #'todo-write-follow--on-door)
   (if on
       (todo-write-follow-connect)
     (todo-write-follow--remove-those #'todo-write-follow--unasked-p))
@@ -232,14 +230,6 @@ Those that the user asked for are followed on."
 Another Emacs does if that has the socket."
   (and (bound-and-true-p todo-write-agents-mode)
        (not (memq (car (ensure-list (todo-write-socket-door))) '(nil client)))))
-
-(defun todo-write-follow--on-door (message)
-  "Begin or end following if MESSAGE says who has the socket of this machine."
-  (when (and (eq 'door (car message)) (eq 'state (car-safe (cadr message))))
-    (unless (todo-write-follow--leads-p)
-      ;; The other Emacs follows them on.
-      (todo-write-follow--remove-those #'todo-write-follow--unasked-p t))
-    (todo-write-follow-send-homes)))
 
 (defun todo-write-follow--unasked-p (session)
   "Return non-nil if SESSION is of this machine, and the user did not ask for it."
@@ -289,6 +279,11 @@ There are none while nothing is followed, unless ALL is non-nil."
       (`(changed ,changes) (mapc #'todo-write-events-publish-activity changes))
       (`(found . ,(map :home :sessions))
        (todo-write-follow--receive-found home sessions))
+      (`(door (state . ,_))
+       (unless (todo-write-follow--leads-p)
+         ;; The Emacs that has the socket follows them on.
+         (todo-write-follow--remove-those #'todo-write-follow--unasked-p t))
+       (todo-write-follow-send-homes))
       (`(choices ,round ,choices)
        (when (eql round (car todo-write-follow--round))
          (setcdr todo-write-follow--round (list choices))))

@@ -897,7 +897,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
                   '(prin1 (list todo-write-agents-mode
                                 (progn (unload-feature 'todo-write-agents t)
                                        todo-write-socket-wanted)
-                                (memq 'todo-write-follow--on-door
+                                (memq 'todo-write-socket--receive
                                       todo-write-hub-functions)))))))
 
 ;;; One leader, and a program that dies
