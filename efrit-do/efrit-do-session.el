@@ -338,7 +338,7 @@ It counts like a call that ran in SESSION."
   "Record OUTCOME of the first call in the queue of SESSION, and answer it.
 The call, which is called ID in the records, began at START."
   (pcase-let* ((`(,name ,input ,then . ,_) (car (efrit-do-session-calls session)))
-               ((map :content :is-error :refused :buffer :complete :quit) outcome)
+               ((map :content :is-error :refused :buffer :exit-code :complete :quit) outcome)
                (trip nil))
     (setf (efrit-do-session-busy session) nil
           (nth 3 (car (efrit-do-session-calls session))) outcome)
@@ -350,11 +350,7 @@ The call, which is called ID in the records, began at START."
      :call-id (concat (efrit-do-session--trace-id session) id)
      :outcome (cond ((not is-error) 'ok) (refused 'refused) (t 'failed))
      :files (todo-write-calls-changes (efrit-do-session-thread session) id)
-     :exit-code (and (equal name "shell_exec")
-                     (if is-error
-                         (and (string-match "\\[exit code \\([0-9]+\\)\\]\\'" content)
-                              (string-to-number (match-string 1 content)))
-                       0)))
+     :exit-code exit-code)
     (setq trip (efrit-do-session--count session (list :id id :name name :input input
                                                       :content content :is-error is-error)))
     (cond ((or quit (not (efrit-do-session-running-p session)))

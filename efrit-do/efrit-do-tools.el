@@ -44,8 +44,8 @@ The middle of a longer result is replaced by the number of characters left out."
 FUNCTION takes them; or a function that returns such a list.")
   (function nil :documentation "Function of the arguments.  It returns a string,
 another value, which is printed, or a plist (:content STRING :is-error BOOL
-:buffer NAME), which is used unchanged; the user is offered the buffer called
-NAME.  Strings and printed values are shortened.  An error
+:buffer NAME :exit-code NUMBER), which is used unchanged; the user is offered
+the buffer called NAME.  Strings and printed values are shortened.  An error
 becomes a result.")
   (confirm nil :documentation "Non-nil to ask the user first, or a function of
 the arguments that returns non-nil to ask.")
@@ -372,15 +372,16 @@ Return its value and its output as text."
                 (delete-region (+ (point-min) half) (- (point-max) half))))
             (let* ((output (efrit-do-clip (buffer-string) (and (> cut 0) cut)))
                    (code (process-exit-status process))
+                   (exited (eq (process-status process) 'exit))
                    (note (cond ((process-live-p process)
                                 (format "[stopped after %s seconds]" efrit-do-time-limit))
-                               ((eq (process-status process) 'signal)
-                                (format "[killed by signal %d]" code))
+                               ((not exited) (format "[killed by signal %d]" code))
                                ((/= code 0) (format "[exit code %d]" code)))))
               (list :content (cond ((not note) (if (string-empty-p output) "(no output)" output))
                                    ((string-match-p "[^\n]\\'" output) (concat output "\n" note))
                                    (t (concat output note)))
-                    :is-error (and note t))))
+                    :is-error (and note t)
+                    :exit-code (and exited code))))
         (when (process-live-p process)
           (delete-process process))))))
 
