@@ -95,7 +95,7 @@ What the agent's tool itself answered comes in an update of its own."
                                      "\\`[` \n]*\\(?:console\n\\)?Exit code \\([0-9]+\\)" output)
                                     (string-to-number (match-string 1 output))))))
          (outcome (todo-write-acp-work--outcome call code output)))
-    (unless (member name todo-write-calls-plan-tools)
+    (unless (todo-write-core-call todo-write-dyn--plan-tool-p name)
       (todo-write-calls-observe-begin
        thread id name
        (if (todo-write-json-fields input)

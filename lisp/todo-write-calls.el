@@ -13,11 +13,6 @@
 
 (require 'todo-write-events)
 
-(defconst todo-write-calls-plan-tools
-  '("todo_write" "TodoWrite" "todowrite" "update_plan" "write_todos"
-    "TaskCreate" "TaskUpdate" "TaskList" "TaskGet")
-  "Names of tools that only change the plan, which is no work.")
-
 (defconst todo-write-calls--longest-file (* 1024 1024)
   "Size in bytes up to which a file is compared.")
 
@@ -31,14 +26,14 @@ that name the same file share its cons.")
   "Record that a call of the tool NAME with INPUT begins in THREAD.
 ID is a string that no other call of THREAD has.  INPUT is decoded JSON.
 Calls that only change the plan are ignored."
-  (unless (member name todo-write-calls-plan-tools)
+  (unless (todo-write-core-call todo-write-dyn--plan-tool-p name)
     (todo-write-calls-watch thread id input)
     (todo-write-calls-observe-begin thread id name (todo-write-json-plist input))))
 
 (defun todo-write-calls-end (thread id name result outcome &optional exit-code)
   "Record that the call ID of the tool NAME in THREAD ended with RESULT, a string.
 OUTCOME and EXIT-CODE are as for `todo-write-observe'."
-  (unless (member name todo-write-calls-plan-tools)
+  (unless (todo-write-core-call todo-write-dyn--plan-tool-p name)
     (todo-write-calls-observe-end thread id name result outcome
                                   :exit-code exit-code
                                   :files (todo-write-calls-changes thread id))))

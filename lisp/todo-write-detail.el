@@ -342,65 +342,41 @@ KEY is what opens all of them."
 
 ;;; Calls
 
-(defun todo-write-detail-remarks (result)
-  "Return what there is to say of the files that a call with RESULT changed.
-RESULT is an observation or nil, the value a list of strings."
-  (let ((metadata (plist-get result :metadata)))
-    (append (and (seq-some (lambda (file) (plist-get file :byCommand)) (plist-get metadata :files))
-                 '("files changed by command"))
-            (and (plist-get metadata :moreFiles) (list todo-write-row-more-files))
-            (and (plist-get metadata :othersWrote) '("others wrote files at that time")))))
+(defun todo-write-detail-remarks (entry)
+  "Return what there is to say of the files that ENTRY changed, a list of strings.
+ENTRY is as from `todo-write-story-entries'."
+  (append (and (seq-some (lambda (file) (plist-get file :byCommand)) (plist-get entry :files))
+               '("files changed by command"))
+          (and (plist-get entry :moreFiles) (list todo-write-row-more-files))
+          (and (plist-get entry :othersWrote) '("others wrote files at that time"))))
 
-(defun todo-write-detail-git (observation)
-  "Return what the call with the result OBSERVATION did in Git.
-The value is a list of (TEXT . URL); TEXT is one line, and URL is a string
-or nil."
-  (cl-loop
-   with git = (plist-get (plist-get observation :metadata) :git)
-   for one in (seq-filter #'consp (and (seqp git) git))
-   for (id title branch action url) = (mapcar (lambda (key)
-                                                (todo-write-json-filled (plist-get one key)))
-                                              '(:id :title :branch :action :url))
-   for number = (plist-get one :number)
-   for words = (pcase (plist-get one :kind)
-                 ("commit" (list (pcase action
-                                   ("amended" "amended commit")
-                                   ('nil "committed")
-                                   (other other))
-                                 id title))
-                 ("push" (list "pushed to" (or branch "a branch")))
-                 ("merge" (list "merged" (or branch "a branch")))
-                 ("rebase" (list "rebased onto" (or branch "a branch")))
-                 ("pullRequest" (list "pull request" (and (natnump number) (format "#%d" number))
-                                      (or action "created"))))
-   when words
-   collect (cons (todo-write-text-line (string-join (delq nil words) " ") 400)
-                 (and url
-                      (string-match-p "\\`https?://[[:ascii:]]+\\'" url)
-                      (string-match-p "\\`https?://[A-Za-z0-9.-]+/[A-Za-z0-9._~/-]+\\'" url)
-                      url))))
+(defun todo-write-detail-git (operation)
+  "Return in words what was done in Git, OPERATION, a plist."
+  (pcase-let ((`(,action ,branch ,number)
+               (mapcar (lambda (key) (plist-get operation key)) '(:action :branch :number))))
+    (string-join
+     (delq nil
+           (pcase (plist-get operation :kind)
+             ("commit" (list (pcase action
+                               ("amended" "amended commit")
+                               ('nil "committed")
+                               (other other))
+                             (plist-get operation :id) (plist-get operation :title)))
+             ("push" (list "pushed to" (or branch "a branch")))
+             ("merge" (list "merged" (or branch "a branch")))
+             ("rebase" (list "rebased onto" (or branch "a branch")))
+             (_ (list "pull request" (and number (format "#%d" number)) (or action "created")))))
+     " ")))
 
-(defun todo-write-detail-told (observation)
-  "Return how far the agent was told of OBSERVATION, in parentheses.
-Return nil if that is no comment of the user."
-  (when (plist-get (plist-get observation :metadata) :comment)
-    (let ((comment (seq-find (lambda (comment)
-                               (equal (plist-get observation :id) (plist-get comment :id)))
-                             (todo-write-plan-comments (plist-get observation :threadId)))))
-      (cond ((plist-get comment :told) " (told)")
-            ((plist-get comment :copied) " (copied)")
-            (t " (not told yet)")))))
-
-(defun todo-write-detail-refusal (result)
-  "Return who refused the call with RESULT and why, as one line, or nil.
-RESULT is an observation or nil."
-  (let* ((refusal (plist-get (plist-get result :metadata) :refusal))
-         (reason (and (consp refusal) (plist-get refusal :reason)))
-         (words (pcase (and (consp refusal) (plist-get refusal :by))
-                  ("user" "you refused it")
-                  ("rule" "a rule refused it")
-                  ("auto" "auto mode refused it")
-                  ("noAnswer" "auto mode could not check it"))))
+(defun todo-write-detail-refusal (refusal)
+  "Return who made REFUSAL and why, as one line, or nil.
+REFUSAL is a plist :by and :reason, as an observation has it, or nil."
+  (let ((reason (plist-get refusal :reason))
+        (words (pcase (plist-get refusal :by)
+                 ("user" "you refused it")
+                 ("rule" "a rule refused it")
+                 ("auto" "auto mode refused it")
+                 ("noAnswer" "auto mode could not check it"))))
     (when words
       (todo-write-text-line (if (stringp reason) (concat words ": " reason) words) 200))))
 

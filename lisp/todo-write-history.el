@@ -434,26 +434,26 @@ such.  Signal a `user-error' if there is no thread."
 
 (defun todo-write-history--log-table ()
   "Return the observations, as for `todo-write-buffer-set-up-table'."
-  (let ((project (plist-get (todo-write-about todo-write-view-thread) :project)))
-    (list '(("Time" nil) ("Type" 18) ("What" 0))
-          (mapcar (lambda (observation)
-                    (list (plist-get observation :id)
-                          (vector (todo-write-text-clock (plist-get observation :timestamp))
-                                  (plist-get observation :type)
-                                  (todo-write-text-helped
-                                   (todo-write-history--log-text observation project)))))
-                  (todo-write-observations todo-write-view-thread)))))
+  (list '(("Time" nil) ("Type" 18) ("What" 0))
+        (mapcar (lambda (observation)
+                  (list (plist-get observation :id)
+                        (vector (todo-write-text-clock (plist-get observation :timestamp))
+                                (plist-get observation :type)
+                                (todo-write-text-helped
+                                 (todo-write-history--log-text observation)))))
+                (todo-write-observations todo-write-view-thread))))
 
-(defun todo-write-history--log-text (observation project)
-  "Return OBSERVATION as a line; file names are relative to PROJECT."
+(defun todo-write-history--log-text (observation)
+  "Return OBSERVATION as a line."
   (let* ((content (plist-get observation :content))
          (name (and (consp content) (plist-get content :name)))
          (name (and (stringp name) name))
-         (refusal (todo-write-detail-refusal observation))
+         (metadata (plist-get observation :metadata))
+         (refusal (todo-write-detail-refusal (plist-get metadata :refusal)))
          (text (concat (and name (concat name " "))
                        (and refusal (concat (todo-write-text-shape 'refused) " " refusal ": "))
-                       (todo-write-story-text content project)
-                       (todo-write-story-excluded observation " (" ")"))))
+                       (todo-write-core-call todo-write-dyn--story-text content)
+                       (todo-write-story-excluded metadata " (" ")"))))
     (if (and name (todo-write-core-call todo-write-dyn--runs-commands-p name))
         (todo-write-text-command text 300)
       (todo-write-text-line text 300))))

@@ -372,12 +372,12 @@ gets the name of the file, the number of the line, and the lines, too; see
 Those count that are among the observations in memory."
   (let ((outcomes (make-hash-table :test #'equal)) commands)
     (dolist (entry (todo-write-story-entries thread nil))
-      (when (eq 'command (todo-write-story-entry-kind entry))
-        (let ((text (todo-write-story-line entry)))
-          (pcase (cons (todo-write-story-outcome entry) (gethash text outcomes))
-            ('(failed . nil) (push text commands) (puthash text 'failed outcomes))
-            (`(failed . ,_) (puthash text 'failed outcomes))
-            ('(ok . failed) (puthash text 'mended outcomes))))))
+      (when (eq 'command (plist-get entry :kind))
+        (let ((text (todo-write-story-line entry nil)))
+          (pcase (cons (plist-get entry :outcome) (gethash text outcomes))
+            ('("failed" . nil) (push text commands) (puthash text 'failed outcomes))
+            (`("failed" . ,_) (puthash text 'failed outcomes))
+            ('("ok" . failed) (puthash text 'mended outcomes))))))
     (mapcar (lambda (text)
               (format "- %s failed%s" (todo-write-review--code text)
                       (if (eq 'mended (gethash text outcomes)) ", and passed later" "")))
@@ -474,7 +474,7 @@ Elsewhere, show those of the whole plan."
 
 (defun todo-write-review--scope-of (thread id path range)
   "Return the scope of ID, PATH and RANGE in THREAD; see `todo-write-review'."
-  (let* ((entry (and (todo-write-story-entry-p path) (todo-write-story-entry-result path)))
+  (let* ((entry (and (consp path) (plist-get path :result)))
          (path (and (stringp path) path))
          (last (if (equal range '(4)) (car (todo-write-story-headings thread 0)) 0))
          (turn (and last (> last 0) last)))
@@ -483,7 +483,7 @@ Elsewhere, show those of the whole plan."
           (cond ((not turn) id)
                 ((or (stringp id) (eq id 'outside)) (cons id turn))
                 (t (cons 'turn turn)))
-          path (plist-get entry :id) (and range t))))
+          path entry (and range t))))
 
 (defun todo-write-review--nothing (thread scope)
   "Return that nothing is new in SCOPE of THREAD, and what there is elsewhere."

@@ -185,17 +185,14 @@ if that is not known, either."
          (asked (equal "INTENT" (plist-get place :type)))
          (part (or (and (not asked) (plist-get place :item)) (cons 'turn turn)))
          (entry (seq-find (lambda (entry)
-                            (seq-some (lambda (event)
-                                        (eql (plist-get place :timestamp)
-                                             (plist-get event :timestamp)))
-                                      (list (todo-write-story-entry-call entry)
-                                            (todo-write-story-entry-result entry))))
+                            (memql (plist-get place :timestamp)
+                                   (list (plist-get entry :time) (plist-get entry :ended))))
                           (cond ((not (or (stringp part) turn)) nil)
                                 (asked (delq nil (list (todo-write-story-prompt
                                                         todo-write-view-thread turn))))
                                 (t (todo-write-story-entries todo-write-view-thread part))))))
     (cond
-     ((and entry (todo-write-view-goto-entry part (todo-write-story-entry-key entry)))
+     ((and entry (todo-write-view-goto-entry part (plist-get entry :key)))
       ;; Below the line of the entry, all of it has the line, broken into shorter ones.
       (let ((start (point))
             (end (next-single-property-change (point) 'button nil (point-max))))

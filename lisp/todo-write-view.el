@@ -307,8 +307,8 @@ Return nil if there is no such task."
                                               headings (plist-get revision :timestamp))
                                              :turn)
                        thereis (and turn
-                                    (assoc id (mapcar #'todo-write-story-entry-part
-                                                      (todo-write-story-tasks thread turn)))
+                                    (seq-some (lambda (entry) (equal id (car (plist-get entry :part))))
+                                              (todo-write-story-tasks thread turn))
                                     turn)))
            (todo-write-view--open (cons 'turn turn))
            (save-excursion
@@ -318,7 +318,7 @@ Return nil if there is no such task."
                                  'todo-write-entry id
                                  (lambda (id entry)
                                    (and entry
-                                        (equal id (car (todo-write-story-entry-part entry))))))))
+                                        (equal id (car (plist-get entry :part))))))))
                (prop-match-beginning match)))))))
 
 (defun todo-write-view--open (&rest parts)
@@ -407,7 +407,7 @@ says that it cost."
 (define-button-type 'todo-write-entry :supertype 'todo-write-button
   'action (lambda (button)
             (let ((entry (button-get button 'todo-write-entry)))
-              (if (memq (todo-write-story-entry-kind entry) '(command edit call git))
+              (if (memq (plist-get entry :kind) '(command edit call git))
                   (todo-write-visit-entry todo-write-view-thread entry)
                 (todo-write-view--toggle button)))))
 

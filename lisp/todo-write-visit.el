@@ -57,21 +57,12 @@ PATH is never read as the name of a file on another machine.  Signal a
 
 (defun todo-write-visit-entry (thread entry)
   "Visit what ENTRY of THREAD is about: a page, a file, a buffer, or its output."
-  (let ((buffer (plist-get (plist-get (todo-write-story-entry-result entry) :content) :buffer))
-        (file (and (not (eq (todo-write-story-entry-kind entry) 'command))
-                   (car (todo-write-story-files entry)))))
-    (cond ((todo-write-story-entry-url entry)
-           (browse-url (todo-write-story-entry-url entry)))
+  (let ((url (plist-get (plist-get entry :git) :url))
+        (buffer (plist-get entry :buffer))
+        (file (and (eq 'edit (plist-get entry :kind)) (car (plist-get entry :files)))))
+    (cond (url (browse-url url))
           (buffer (pop-to-buffer (or (get-buffer buffer) (user-error "That buffer was killed"))))
-          (file
-           (todo-write-visit-open-file
-            thread (plist-get file :path)
-            (let ((patch (plist-get file :patch)))
-              ;; The first changed line, after those of the context.
-              (when (and patch (string-match
-                                "^@@ -[0-9,]+ \\+\\([0-9]+\\).*\n\\(\\(?: .*\n\\)*\\)" patch))
-                (+ (string-to-number (match-string 1 patch))
-                   (seq-count (lambda (char) (eq char ?\n)) (match-string 2 patch)))))))
+          (file (todo-write-visit-open-file thread (plist-get file :path) (plist-get file :line)))
           (t (todo-write-visit--output thread entry)))))
 
 ;;; Outputs
@@ -107,9 +98,10 @@ NAME may have the prefix of the machine of this buffer, which stays."
 
 (defun todo-write-visit--output (thread entry)
   "Show the whole call of ENTRY of THREAD and what it returned."
-  (let ((output (todo-write-story-output entry))
-        (call (plist-get (todo-write-story-entry-call entry) :content))
-        (folder (todo-write-visit-folder thread)))
+  (let* ((whole (todo-write-story-whole thread entry))
+         (output (todo-write-story-output entry whole))
+         (call (plist-get whole :text))
+         (folder (todo-write-visit-folder thread)))
     (unless (or output call)
       (user-error "Nothing more is recorded of this"))
     (with-current-buffer (get-buffer-create "*todo-write-output*")
@@ -119,9 +111,7 @@ NAME may have the prefix of the machine of this buffer, which stays."
         (erase-buffer)
         (todo-write-visit-output-mode)
         (when call
-          (insert (propertize (todo-write-text-plain-lines (todo-write-story-text call nil))
-                              'face 'bold)
-                  "\n\n"))
+          (insert (propertize (todo-write-text-plain-lines call) 'face 'bold) "\n\n"))
         (insert (todo-write-text-plain-lines
                  (ansi-color-filter-apply (or output "Nothing is recorded of its output.")))
                 "\n"))
@@ -205,11 +195,10 @@ is at point in a plan: an entry, a file or a task.  Elsewhere, show those
 of the whole plan at point or of this buffer, by default of that of
 `todo-write-show'.  Signal a `user-error' if no changes are recorded."
   (interactive (todo-write-visit-at-point))
-  (let* ((is-entry (todo-write-story-entry-p path))
+  (let* ((is-entry (consp path))
          (what (if is-entry "this entry" (todo-write-visit-what thread id path)))
          (patches (if is-entry
-                      (mapcar (lambda (file) (cons (plist-get file :path) (plist-get file :patch)))
-                              (todo-write-story-files path))
+                      (plist-get (todo-write-story-whole thread path) :patches)
                     (todo-write-core-call todo-write-dyn--patches thread id path)))
          (folder (todo-write-visit-folder thread)))
     (unless (seq-some #'cdr patches)
@@ -242,11 +231,11 @@ They are as for `todo-write-show-diff'."
 They are as for `todo-write-show-diff', of which PATH may be an entry."
   (let* ((entry (get-text-property (point) 'todo-write-entry))
          (part (get-text-property (point) 'todo-write-part))
-         (id (cond ((and entry (todo-write-story-entry-part entry)))
+         (id (cond ((and entry (plist-get entry :part)))
                    ((or (stringp part) (eq 'turn (car-safe part))) part))))
     (cond ((not (derived-mode-p 'todo-write-view-mode))
            (list (todo-write-buffer-thread)))
-          ((and entry (todo-write-story-files entry))
+          ((and entry (plist-get entry :files))
            (list todo-write-view-thread id entry))
           (t (list todo-write-view-thread id
                    (get-text-property (point) 'todo-write-file))))))

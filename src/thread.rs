@@ -15,6 +15,7 @@ pub(crate) mod rebase;
 pub mod record;
 pub mod recorded;
 pub mod revision;
+pub(crate) mod story;
 mod stream;
 pub mod summary;
 mod write;

@@ -24,6 +24,7 @@ mod review;
 mod rows;
 mod ser;
 mod shown;
+mod story;
 mod streams;
 mod threads;
 mod work;
@@ -80,6 +81,7 @@ fn init(env: &Env) -> Result<()> {
         requests::define,
         review::define,
         rows::define,
+        story::define,
         streams::define,
         threads::define,
         work::define,

@@ -74,6 +74,13 @@ fn observations_to_lisp<'e>(env: &'e Env, thread: &str, found: &[Arc<Observation
     ser::to_lisp(env, &Vector(shown)).map(Object)
 }
 
+/// The span of the observations that a filter may admit.
+pub(super) fn span_of(thread: &Thread, filter: &Filter) -> Span {
+    let Some(turn) = filter.turn else { return Span::newest(thread) };
+    let numbers = thread.turns.numbers(turn, turn);
+    Span::Observations(numbers.start.max(1), numbers.end.saturating_sub(1))
+}
+
 lisp! { env =>
     /// See `todo-write-observe'.
     fn observe(thread: Key, r#type: Type, content: Json, metadata: Reported) -> Object<'_> {
@@ -123,14 +130,8 @@ lisp! { env =>
 
     /// See `todo-write-observations'.
     fn observations(thread: Key, filter: Filter) -> Object<'_> {
-        let span = |thread: &Thread| match filter.turn {
-            None => Span::newest(thread),
-            Some(turn) => {
-                let numbers = thread.turns.numbers(turn, turn);
-                Span::Observations(numbers.start.max(1), numbers.end.saturating_sub(1))
-            }
-        };
-        let found = with_span(env, &thread, span, |thread| thread.observed(&filter))?;
+        let found =
+            with_span(env, &thread, |thread| span_of(thread, &filter), |thread| thread.observed(&filter))?;
         observations_to_lisp(env, &thread, &found)?
     }
 

@@ -66,8 +66,8 @@ program."
 (defun today-checks--said (thread id)
   "Return what was done in Git during ID of THREAD, as the story says it.
 ID is that of an item, or (turn . N)."
-  (delq nil (mapcar (lambda (entry) (and (eq 'git (todo-write-story-entry-kind entry))
-                                         (todo-write-story-entry-text entry)))
+  (delq nil (mapcar (lambda (entry) (and (eq 'git (plist-get entry :kind))
+                                         (todo-write-story-line entry nil)))
                     (todo-write-story-entries thread id))))
 
 ;;; One session, all of it

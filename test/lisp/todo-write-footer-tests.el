@@ -133,8 +133,8 @@
     (todo-write-test-write "a" '("One" "completed") "Three" "Two")
     (should (member (list 'completed "One")
                     (mapcar (lambda (entry)
-                              (list (todo-write-story-entry-shape entry)
-                                    (todo-write-story-line entry)))
+                              (list (intern (plist-get entry :shape))
+                                    (todo-write-story-line entry nil)))
                             (todo-write-story-tasks "a" 2))))
     (should (= 1 (length (todo-write-story-tasks "a" 2))))))
 
@@ -378,8 +378,8 @@
       ;; In their order, although some have the same millisecond.
       (should (equal (cl-loop for list below 300 collect (task list 0))
                      (cl-loop for entry in (todo-write-story-tasks "a" 1)
-                              when (eq 'completed (todo-write-story-entry-shape entry))
-                              collect (todo-write-story-line entry)))))))
+                              when (equal "completed" (plist-get entry :shape))
+                              collect (todo-write-story-line entry nil)))))))
 
 (provide 'todo-write-footer-tests)
 ;;; todo-write-footer-tests.el ends here
