@@ -447,16 +447,15 @@ such.  Signal a `user-error' if there is no thread."
   "Return OBSERVATION as a line."
   (let* ((content (plist-get observation :content))
          (name (and (consp content) (plist-get content :name)))
-         (name (and (stringp name) name))
          (metadata (plist-get observation :metadata))
-         (refusal (todo-write-detail-refusal (plist-get metadata :refusal)))
-         (text (concat (and name (concat name " "))
-                       (and refusal (concat (todo-write-text-shape 'refused) " " refusal ": "))
-                       (todo-write-core-call todo-write-dyn--story-text content)
-                       (todo-write-story-excluded metadata " (" ")"))))
-    (if (and name (todo-write-core-call todo-write-dyn--runs-commands-p name))
-        (todo-write-text-command text 300)
-      (todo-write-text-line text 300))))
+         (refusal (todo-write-detail-refusal (plist-get metadata :refusal))))
+    (funcall
+     (if (stringp name) #'todo-write-text-command #'todo-write-text-line)
+     (concat (and (stringp name) (concat name " "))
+             (and refusal (concat (todo-write-text-shape 'refused) " " refusal ": "))
+             (todo-write-core-call todo-write-dyn--story-text content)
+             (todo-write-story-excluded metadata " (" ")"))
+     300)))
 
 (defun todo-write-log (&optional thread)
   "List the observations of THREAD; return the buffer.

@@ -51,14 +51,6 @@ lisp! { env =>
         shown::items(&with_thread(env, &thread, Thread::cleared)?)
     }
 
-    /// Return the items of the list of THREAD in revisions FIRST to LAST.
-    ///
-    /// First those that were completed and taken off it, then those of LAST.
-    fn earlier_items(thread: Key, first: u64, last: u64) -> Sparse<Vec<ShownItem>> {
-        let span = |_: &Thread| Span::Revisions(first, last);
-        shown::items(&with_span(env, &thread, span, |thread| thread.earlier_items(first, last))??)
-    }
-
     /// Return the lists that THREAD had before its current one, oldest first, as (FIRST . LAST).
     ///
     /// These are numbers of revisions, LAST the last one in which the list was not empty.

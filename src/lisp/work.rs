@@ -10,9 +10,7 @@ use super::{de, with_module};
 use crate::events::Millis;
 use crate::events::marks::Scope;
 use crate::events::turns::{Commit, Ending, Turn};
-use crate::events::work::{
-    CommandWork, FileWork, Part, Tokens, Work, WorkSums, recorded_patches, runs_commands,
-};
+use crate::events::work::{CommandWork, FileWork, Part, Tokens, Work, WorkSums, recorded_patches};
 use crate::named::is_default;
 use crate::thread::{Thread, first_line};
 
@@ -182,11 +180,6 @@ impl ShownWork {
 }
 
 lisp! { env =>
-    /// Return t if the TOOL, a name, runs commands, else nil.
-    fn runs_commands_p(tool: String) -> bool {
-        runs_commands(&tool)
-    }
-
     /// See `todo-write-work'.
     fn work(thread: Key, id: PartId) -> Option<ShownWork> {
         let (known, has_tokens) = with_thread(env, &thread, |thread| {
