@@ -417,12 +417,12 @@ For `todo-write-events-functions'."
   (let ((changed (cl-shiftf todo-write-agent--changed nil)))
     (if (not (seq-some #'todo-write-agent--edited-p (buffer-list)))
         (setq todo-write-agent--unedited (todo-write-core-now))
-      (let ((loaded (todo-write-threads-loaded)))
-        (todo-write-events-apply-each
-         #'todo-write-agent--look-at-changes
-         (seq-filter (lambda (thread)
-                       (and (member thread loaded) (not (todo-write-events-reading thread))))
-                     changed))))))
+      (todo-write-events-apply-each
+       #'todo-write-agent--look-at-changes
+       (seq-filter (lambda (thread)
+                     (and (todo-write-core-call todo-write-dyn--loaded-p thread)
+                          (not (todo-write-events-reading thread))))
+                   changed)))))
 
 (defun todo-write-agent--look-at-changes (thread)
   "Say which files that you edit the agent of THREAD changed since the last time."

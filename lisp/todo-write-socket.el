@@ -277,7 +277,7 @@ client that does not name its session has its own thread."
 (defun todo-write-socket-set-title (thread found)
   "Give THREAD the title FOUND, unless it has one.
 If FOUND is nil, name the agent and the project until its host tells one."
-  (when (member thread (todo-write-threads-loaded))
+  (when (todo-write-core-call todo-write-dyn--loaded-p thread)
     (let* ((title (plist-get (todo-write-summary thread) :title))
            (program (todo-write-socket-serving thread))
            (name (and program

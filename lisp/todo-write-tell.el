@@ -141,7 +141,7 @@ main agents."
 A session that goes on after a restart may have comments of which its
 agent was not told.  One that is not in memory has nothing new: its
 journal is not read.  For `todo-write-events-functions'."
-  (when (and (eq what 'change) (member thread (todo-write-threads-loaded)))
+  (when (and (eq what 'change) (todo-write-core-call todo-write-dyn--loaded-p thread))
     (todo-write-tell-update thread)))
 
 (defun todo-write-tell-update-machine (machine)
