@@ -136,15 +136,11 @@ that of its refused calls that are new, and how full its context is from
                            (todo-write-list--ending agent)
                            (and current (not urgent)
                                 (todo-write-text-of-item current 'in_progress))
-                           (todo-write-list--prompt agent))))
+                           (and (memq (plist-get summary :state) '(nil empty))
+                                (plist-get agent :activity)
+                                (todo-write-story-heading-name
+                                 (cadr (todo-write-story-headings thread 1)) 200)))))
        " ")))))
-
-(defun todo-write-list--prompt (agent)
-  "Return the newest prompt of AGENT if it has no plan and does something, or nil."
-  (and (memq (plist-get (plist-get agent :plan) :state) '(nil empty))
-       (plist-get agent :activity)
-       (todo-write-story-heading-name
-        (cadr (todo-write-story-headings (plist-get agent :thread) 1)) 200)))
 
 ;;; The overview
 
@@ -154,8 +150,8 @@ that of its refused calls that are new, and how full its context is from
 (defvar-local todo-write-list--known nil
   "A value of `todo-write-list--earlier' and when it was read, a cons, or nil.")
 
-(defvar-local todo-write-list--rows nil
-  "The rows that were drawn last, an alist of (THREAD (AGENT . MADE-OF) . ENTRY).")
+(defvar-local todo-write-list--agents nil
+  "The agents that were drawn last, in the order of their rows.")
 
 (defvar-local todo-write-list--unfolded nil
   "Non-nil shows older agents.")
@@ -232,34 +228,21 @@ a narrow WIDTH omits others."
                     ("Project" ,project) ("Plan" ,(max 8 (- free now project)))
                     ("Done" 5 nil :right-align t) ("Now" ,now))))))
 
-(defun todo-write-list--row (agent agents columns)
-  "Return the row of AGENT, one of AGENTS, in COLUMNS.
-The value is an element of `todo-write-list--rows': that of the last
-drawing if it was made of the same."
+(defun todo-write-list--entry (agent agents columns)
+  "Return the entry of AGENT in COLUMNS, as in `tabulated-list-entries'.
+If another one of AGENTS looks alike, a short id precedes the title."
   (let* ((thread (plist-get agent :thread))
-         (twin (and (plist-get agent :title)
+         (summary (plist-get agent :plan))
+         (title (plist-get agent :title))
+         (twin (and title
                     (seq-some (lambda (other)
                                 (and (not (eq other agent))
-                                     (equal (plist-get other :title) (plist-get agent :title))
+                                     (equal (plist-get other :title) title)
                                      (equal (todo-write-agent-folder other)
                                             (todo-write-agent-folder agent))))
                               agents)))
-         (made-of (list agent columns twin (todo-write-list--age agent)
-                        (todo-write-agent-reason agent) (todo-write-agent-unsaved-note thread)
-                        (todo-write-list--prompt agent)))
-         (row (assoc thread todo-write-list--rows)))
-    (if (equal made-of (cadr row)) row
-      `(,thread ,made-of . ,(todo-write-list--entry agent twin columns)))))
-
-(defun todo-write-list--entry (agent twin columns)
-  "Return the entry of AGENT in COLUMNS, as in `tabulated-list-entries'.
-If TWIN, another one looks alike, and a short id precedes the title."
-  (let* ((thread (plist-get agent :thread))
-         (summary (plist-get agent :plan))
          (session (plist-get (todo-write-core-call todo-write-dyn--identity thread) :session))
-         (id (if twin
-                 (concat (todo-write-text-line (or session thread) 7) " ")
-               "")))
+         (id (if twin (concat (todo-write-text-line (or session thread) 7) " ") "")))
     (list thread
           (vconcat
            (mapcar
@@ -292,7 +275,7 @@ If TWIN, another one looks alike, and a short id precedes the title."
 (defun todo-write-list--print ()
   "Print all rows, sorted."
   (setq todo-write-list--known nil
-        todo-write-list--rows nil)
+        todo-write-list--agents nil)
   (funcall todo-write-events-draw))
 
 (defun todo-write-list--read (keep)
@@ -303,7 +286,8 @@ KEEP non-nil means that those that are there keep their order."
   ;; Journals change by other Emacsen only, and there may be many.
   (unless (and todo-write-list--known (< (- (float-time) (cdr todo-write-list--known)) 30))
     (setq todo-write-list--known (cons (todo-write-list--earlier) (float-time))))
-  (let* ((before (and keep (mapcar #'car todo-write-list--rows)))
+  (let* ((before (and keep (mapcar (lambda (agent) (plist-get agent :thread))
+                                   todo-write-list--agents)))
          (known (todo-write-list--known-agents (car todo-write-list--known)))
          (sorted (seq-filter (lambda (agent)
                                (or todo-write-list--unfolded
@@ -318,11 +302,9 @@ KEEP non-nil means that those that are there keep their order."
                            (if (member (plist-get agent :thread) before) (pop there) agent))
                          sorted))
          (columns (todo-write-list--columns (1+ todo-write-buffer-width))))
-    (setq todo-write-list--rows (mapcar (lambda (agent)
-                                          (todo-write-list--row agent agents columns))
-                                        agents))
+    (setq todo-write-list--agents agents)
     (list columns
-          (mapcar #'cddr todo-write-list--rows)
+          (mapcar (lambda (agent) (todo-write-list--entry agent agents columns)) agents)
           (unless (equal agents sorted)
             '(:propertize " g sorts" face todo-write-paused))
           (when (> older 0)
@@ -352,7 +334,8 @@ KEEP non-nil means that those that are there keep their order."
 (defun todo-write-list--agent ()
   "Return the agent at point, or signal a `user-error'."
   (todo-write-buffer-require 'todo-write-list-mode)
-  (or (caadr (assoc (tabulated-list-get-id) todo-write-list--rows))
+  (or (seq-find (lambda (agent) (equal (tabulated-list-get-id) (plist-get agent :thread)))
+                todo-write-list--agents)
       (user-error "No agent here")))
 
 (defun todo-write-list--toggle-older (_)
