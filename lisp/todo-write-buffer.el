@@ -32,24 +32,6 @@
 (defvar-local todo-write-buffer--sizes nil
   "The sizes of the windows that the buffer was last drawn for.")
 
-(defun todo-write-buffer--fitting-width (windows)
-  "Return the number of columns that fits all WINDOWS of the current buffer."
-  (let ((most (or todo-write-view-max-width most-positive-fixnum)))
-    (if (null windows)
-        (or todo-write-buffer-width (min 80 most))
-      (dolist (window windows (max 10 most))
-        (setq most
-              (min most
-                   (- (if (and face-remapping-alist (display-graphic-p (window-frame window)))
-                          ;; The font may be scaled.
-                          (floor (window-body-width window t) (window-font-width window))
-                        (window-body-width window))
-                      (if display-line-numbers
-                          (with-selected-window window
-                            (+ 2 (line-number-display-width)))
-                        0)
-                      1)))))))
-
 (defun todo-write-buffer-scale ()
   "Return the width of a column of this buffer's font, in columns of the frame."
   (let ((window (and face-remapping-alist (get-buffer-window nil t))))
@@ -66,8 +48,22 @@
 (defun todo-write-buffer--current-sizes ()
   "Return the width of rows and the heights of this buffer's windows, a list.
 What a table shows does not depend on heights."
-  (let ((windows (get-buffer-window-list nil nil t)))
-    (cons (todo-write-buffer--fitting-width windows)
+  (let* ((windows (get-buffer-window-list nil nil t))
+         (most (or todo-write-view-max-width most-positive-fixnum))
+         (widths (mapcar
+                  (lambda (window)
+                    (- (if (and face-remapping-alist (display-graphic-p (window-frame window)))
+                           ;; The font may be scaled.
+                           (floor (window-body-width window t) (window-font-width window))
+                         (window-body-width window))
+                       (if display-line-numbers
+                           (with-selected-window window
+                             (+ 2 (line-number-display-width)))
+                         0)
+                       1))
+                  windows)))
+    (cons (if widths (max 10 (apply #'min most widths))
+            (or todo-write-buffer-width (min 80 most)))
           (unless (derived-mode-p 'tabulated-list-mode)
             (mapcar #'window-body-height windows)))))
 
@@ -222,22 +218,6 @@ overview, show or hide the agents that have been idle for long."
   "Move to the previous row, place or newer revision; with COUNT, that many back."
   (interactive "p" todo-write-view-mode todo-write-history-mode todo-write-search-mode)
   (todo-write-buffer-next (- (or count 1))))
-
-(defun todo-write-buffer-move (count)
-  "Move to the COUNT-th next button that is shown, or back if COUNT is negative.
-Folded rows are one.  If there are fewer, stay at the last one, and return
-nil; otherwise return non-nil."
-  (let ((step (if (> count 0) #'next-button #'previous-button))
-        (position (point)))
-    (cl-loop
-     repeat (abs count) while position
-     do (while (and position
-                    (setq position (when-let* ((button (funcall step position)))
-                                     (button-start button)))
-                    (invisible-p position)))
-     (when position
-       (goto-char position)))
-    position))
 
 (defun todo-write-buffer-in-region (function)
   "Call FUNCTION on each line of the region; return what it returns, without nil."
@@ -456,24 +436,15 @@ non-nil, the title of its group."
   "Return ROWS, lists of a title and cells, as for `affixation-function'.
 The cells are two blanks apart; empty columns are left out, and a narrow
 frame cuts them."
-  (let ((widths (apply #'cl-mapcar
-                       (lambda (&rest cells) (apply #'max (mapcar #'todo-write-text-width cells)))
-                       (or rows '(nil)))))
-    (mapcar
-     (lambda (row)
-       (let ((columns (cl-loop for cell in row
-                               for width in widths
-                               when (> width 0)
-                               collect (concat cell (make-string
-                                                     (- width (todo-write-text-width cell)) ?\s)))))
-         (list (car row) ""
-               (propertize
-                (todo-write-text-truncate
-                 (substring (string-trim-right (string-join columns "  ") " +")
-                            (length (car row)))
-                 (max 10 (- (frame-width) (car widths) 2)))
-                'face 'completions-annotations))))
-     rows)))
+  (cl-loop for (title . _) in rows
+           for cells in (todo-write-text-columns rows)
+           collect
+           (list title ""
+                 (propertize
+                  (todo-write-text-truncate
+                   (substring (string-trim-right (string-join cells "  ") " +") (length title))
+                   (max 10 (- (frame-width) (todo-write-text-width (car cells)) 2)))
+                  'face 'completions-annotations))))
 
 ;;; Keys and menus
 
@@ -544,15 +515,14 @@ answers an agent and `?' shows the menu."
   ;; It is for the command that is chosen.
   (setq prefix-arg current-prefix-arg))
 
-(defun todo-write-buffer--menu-column (group)
-  "Return GROUP of a mode's table as a group of a transient."
-  (vconcat (list (car group)) (mapcar (lambda (entry) (seq-take entry 3)) (cdr group))))
-
 (defun todo-write-buffer--transient (mode)
   "Return the transient with the commands of MODE, a command."
   (let* ((prefix (intern (format "%s-transient" mode)))
          (groups (get mode 'todo-write-menu))
-         (common (seq-intersection groups todo-write-menu-common)))
+         (common (seq-intersection groups todo-write-menu-common))
+         (column (pcase-lambda (`(,name . ,entries))
+                   (vconcat (list name)
+                            (mapcar (lambda (entry) (seq-take entry 3)) entries)))))
     (unless (fboundp prefix)
       ;; C-g would leave it half loaded for the rest of the session.
       (let ((inhibit-quit t))
@@ -562,8 +532,8 @@ answers an agent and `?' shows the menu."
                ,(format "Show what can be done in `%s'." mode)
                ;; Side by side, all groups are wider than most windows.  So arranged, they
                ;; fit a terminal of 80 columns and 24 lines.
-               [,@(mapcar #'todo-write-buffer--menu-column (seq-difference groups common))]
-               [,@(mapcar #'todo-write-buffer--menu-column common)
+               [,@(mapcar column (seq-difference groups common))]
+               [,@(mapcar column common)
                 ["Menu"
                  ("a" "Answer an agent" todo-write-answer)
                  ("q" "Close" transient-quit-one)]])

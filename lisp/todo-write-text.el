@@ -313,6 +313,20 @@ A text with letters from right to left would take in the numbers."
   "Return PARTS, strings or nil, as one text with dots between them."
   (string-join (delq nil parts) (format " %s " (todo-write-text-shape 'dot))))
 
+(defun todo-write-text-columns (rows &optional right)
+  "Return ROWS, lists of strings, with blanks that make columns of their cells.
+Columns without a text are left out.  RIGHT non-nil aligns texts at the right."
+  (let ((widths (apply #'cl-mapcar
+                       (lambda (&rest cells) (apply #'max (mapcar #'todo-write-text-width cells)))
+                       (or rows '(nil)))))
+    (mapcar (lambda (row)
+              (cl-loop for cell in row
+                       for width in widths
+                       for blanks = (make-string (- width (todo-write-text-width cell)) ?\s)
+                       when (> width 0)
+                       collect (if right (concat blanks cell) (concat cell blanks))))
+            rows)))
+
 ;;; Numbers
 
 (defun todo-write-text-count (number noun &optional plural)

@@ -436,14 +436,14 @@ RUNNING, NEW and WIDTH are as in `todo-write-view-rows--insert-below'."
                            collect (todo-write-view-rows--figures
                                     heading (eql running (plist-get heading :turn)) above)))
          (near (todo-write-row-near-width width))
-         (columns (todo-write-view-rows--columns figures near))
+         (tails (todo-write-view-rows--tails figures near))
          (earlier (1- (or (plist-get (car (last headings)) :turn) 1))))
     (cl-loop for heading in headings
-             for parts in figures
+             for tail in tails
              for id = (cons 'turn (plist-get heading :turn))
              for is-open = (member id todo-write-row-open)
              for start = (point)
-             for cut = (todo-write-view-rows--insert-heading heading parts columns is-open near)
+             for cut = (todo-write-view-rows--insert-heading heading tail is-open near)
              when (memql (cdr id) new)
              do (todo-write-row-mark-new start)
              do (todo-write-row-make-button start (point) 'todo-write-part
@@ -461,25 +461,21 @@ RUNNING, NEW and WIDTH are as in `todo-write-view-rows--insert-below'."
                'todo-write-toggle 'turns 'todo-write-part 'earlier)
               (propertize "\n" 'todo-write-part 'earlier)))))
 
-(defun todo-write-view-rows--columns (figures width)
-  "Return the widths of the columns of FIGURES in lines of WIDTH columns.
-FIGURES are lists of strings, of the same length.  As in rows, the first
-ones are left out, as 0, before the text is cut below 30 columns."
-  (let ((columns (and figures
-                      (apply #'cl-mapcar
-                             (lambda (&rest parts)
-                               (let ((most (apply #'max (mapcar #'todo-write-text-width parts))))
-                                 (if (= most 0) 0 (+ most 2))))
-                             figures))))
-    (cl-loop for rest on columns
-             while (> (apply #'+ columns) (- width 33))
-             do (setcar rest 0))
-    columns))
+(defun todo-write-view-rows--tails (figures width)
+  "Return FIGURES, lists of strings, in columns for lines of WIDTH columns.
+As in rows, the first ones are left out before the text is cut below 30
+columns."
+  (let ((rows (todo-write-text-columns figures t)))
+    (while (and (car rows)
+                (> (apply #'+ (mapcar (lambda (cell) (+ 2 (todo-write-text-width cell))) (car rows)))
+                   (- width 33)))
+      (setq rows (mapcar #'cdr rows)))
+    (mapcar (lambda (row) (string-join row "  ")) rows)))
 
-(defun todo-write-view-rows--insert-heading (heading parts columns open width)
+(defun todo-write-view-rows--insert-heading (heading tail open width)
   "Insert HEADING of a turn, which may be OPEN, as a line of WIDTH columns.
-PARTS are its figures, and COLUMNS as from `todo-write-view-rows--columns'.
-Return non-nil if the line of the prompt was cut."
+TAIL is as from `todo-write-view-rows--tails'.  Return non-nil if the line
+of the prompt was cut."
   (let* ((head (format " %s " (todo-write-text-shape (if open 'opened 'tool))))
          (prompt (todo-write-story-heading-name heading 1000))
          (said (plist-get heading :said))
@@ -487,12 +483,6 @@ Return non-nil if the line of the prompt was cut."
          (text (if (null prompt) "Before the first prompt"
                  (todo-write-text-dotted
                   prompt (and said (todo-write-text-unmark (todo-write-text-line said))))))
-         (tail (apply #'concat (cl-mapcar (lambda (part column)
-                                            (if (= column 0) ""
-                                              (concat (make-string
-                                                       (- column (todo-write-text-width part)) ?\s)
-                                                      part)))
-                                          parts columns)))
          ;; Blanks of a column leave the text more room.
          (line (todo-write-row-line head (propertize text 'face 'todo-write-prompt)
                                     (todo-write-row-dim (string-trim tail)) width)))

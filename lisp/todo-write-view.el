@@ -91,7 +91,7 @@ and \\[todo-write-menu] shows all keys.
                                     (if all (todo-write-view--toggle-all)
                                       (todo-write-view--visit 'toggle)))
                           :step (lambda (count)
-                                  (unless (todo-write-buffer-move count)
+                                  (unless (forward-button count nil nil t)
                                     (user-error (if (> count 0) "No further task"
                                                   "No task before this one")))))
   (todo-write-view-draw-set-up-following)
