@@ -20,20 +20,16 @@
 
 ;;; State
 
-(cl-defstruct (todo-write-review--file (:constructor todo-write-review--make-file) (:copier nil))
-  "A file in a review.
-PATH is its absolute name, UNTIL the number of the last observation with a
-new change, or nil, and OVERLAY is on its text.  MARKED non-nil means that
-it was marked as reviewed up to that."
-  path until overlay marked)
-
 (defvar-local todo-write-review--scope nil
   "Which changes this buffer shows, a list (WHAT ID PATH ENTRY ALL).
 WHAT names them in words; the others are as for
 `todo-write-plan-review-files'.")
 
 (defvar-local todo-write-review--files nil
-  "The files of this buffer, `todo-write-review--file' structures.")
+  "The files of this buffer, overlays on their texts.
+Their properties are `todo-write-path', the absolute name; `todo-write-until',
+the number of the last observation with a new change, or nil; and
+`todo-write-marked', non-nil if it was marked as reviewed up to that.")
 
 (defvar-local todo-write-review--more 0
   "The number of files that are to be reviewed after those of this buffer.")
@@ -107,10 +103,10 @@ For `todo-write-events-functions'."
   "Say in the header line what this review shows, and what is new since."
   (pcase-let* ((`(,what ,id ,path ,entry ,all) todo-write-review--scope)
                (files (length todo-write-review--files))
-               (marked (seq-count #'todo-write-review--file-marked todo-write-review--files))
+               (marked (seq-count #'todo-write-review--marked-p todo-write-review--files))
                (unsaved (seq-count (lambda (file)
                                      (todo-write-agent-edited-buffer
-                                      todo-write-view-thread (todo-write-review--file-path file)))
+                                      todo-write-view-thread (overlay-get file 'todo-write-path)))
                                    todo-write-review--files))
                (newer (if entry 0
                         (todo-write-core-call todo-write-dyn--review-newer
@@ -169,14 +165,14 @@ FOUND is the value of `todo-write-review--find' if the caller has it."
 (defun todo-write-review--draw-again (&rest _)
   "Draw what is new now; begin with its first file if all others are reviewed."
   (let ((done (and (not (nth 4 todo-write-review--scope))
-                   (seq-every-p #'todo-write-review--file-marked todo-write-review--files))))
+                   (seq-every-p #'todo-write-review--marked-p todo-write-review--files))))
     (todo-write-review--draw)
     (when (and done todo-write-review--files)
       (todo-write-review--goto (car todo-write-review--files)))))
 
 (defun todo-write-review--insert (thread file project)
   "Insert the changes of FILE, a plist, of THREAD in PROJECT.
-Return it as a `todo-write-review--file'."
+Return its element of `todo-write-review--files'."
   (let* ((start (point))
          (path (plist-get file :path))
          (patch (plist-get file :patch)))
@@ -186,21 +182,24 @@ Return it as a `todo-write-review--file'."
               patch))
     (add-text-properties start (point) `( todo-write-visit-file (,thread ,path)
                                           todo-write-comment-items ,(plist-get file :items)))
-    (let ((made (todo-write-review--make-file :path path :until (plist-get file :until)
-                                              :overlay (make-overlay start (point)))))
-      (overlay-put (todo-write-review--file-overlay made) 'todo-write-review-file made)
+    (let ((overlay (make-overlay start (point))))
+      (overlay-put overlay 'todo-write-path path)
+      (overlay-put overlay 'todo-write-until (plist-get file :until))
       (unless (plist-get file :until)
-        (todo-write-review--show-mark made t))
-      made)))
+        (todo-write-review--show-mark overlay t))
+      overlay)))
 
 (defun todo-write-review--show-mark (file marked)
   "Show that FILE is reviewed if MARKED is non-nil, else that it is not."
-  (let ((overlay (todo-write-review--file-overlay file)))
-    (setf (todo-write-review--file-marked file) marked)
-    (overlay-put overlay 'face (and marked 'todo-write-completed))
-    (overlay-put overlay 'before-string
-                 (and marked (propertize (format "%s reviewed\n" (todo-write-text-shape 'completed))
-                                         'face 'todo-write-done)))))
+  (overlay-put file 'todo-write-marked marked)
+  (overlay-put file 'face (and marked 'todo-write-completed))
+  (overlay-put file 'before-string
+               (and marked (propertize (format "%s reviewed\n" (todo-write-text-shape 'completed))
+                                       'face 'todo-write-done))))
+
+(defun todo-write-review--marked-p (file)
+  "Return non-nil if FILE is marked as reviewed."
+  (overlay-get file 'todo-write-marked))
 
 ;;; Marking
 
@@ -210,7 +209,7 @@ With a prefix argument ALL, mark those of all files.  What the agent has
 changed after what this buffer shows stays new."
   (interactive "P" todo-write-review-mode)
   (todo-write-buffer-require 'todo-write-review-mode)
-  (let* ((here (get-char-property (point) 'todo-write-review-file))
+  (let* ((here (cdr (get-char-property-and-overlay (point) 'todo-write-path)))
          (files (cond (all todo-write-review--files)
                       (here (list here))
                       ;; At the end of the buffer.
@@ -219,17 +218,17 @@ changed after what this buffer shows stays new."
          (former (todo-write-plan-mark
                   todo-write-view-thread
                   (cl-loop for file in files
-                           for until = (todo-write-review--file-until file)
-                           when until collect (cons (todo-write-review--file-path file) until))
+                           for until = (overlay-get file 'todo-write-until)
+                           when until collect (cons (overlay-get file 'todo-write-path) until))
                   t))
-         (paths (mapcar #'todo-write-review--file-path
-                        (or (seq-remove #'todo-write-review--file-marked files) files))))
+         (paths (mapcar (lambda (file) (overlay-get file 'todo-write-path))
+                        (or (seq-remove #'todo-write-review--marked-p files) files))))
     (when former
       (push (cons paths former) todo-write-review--undo))
     (dolist (file files)
       (todo-write-review--show-mark file t))
     (todo-write-review--set-header)
-    (let ((next (seq-find (lambda (file) (not (todo-write-review--file-marked file)))
+    (let ((next (seq-find (lambda (file) (not (todo-write-review--marked-p file)))
                           (append (memq (car (last files)) todo-write-review--files)
                                   todo-write-review--files))))
       (when next
@@ -249,7 +248,7 @@ changed after what this buffer shows stays new."
 
 (defun todo-write-review--goto (file)
   "Go to the beginning of FILE, at the top of the window."
-  (goto-char (overlay-start (todo-write-review--file-overlay file)))
+  (goto-char (overlay-start file))
   (when (eq (current-buffer) (window-buffer))
     (recenter 0)))
 
@@ -261,7 +260,7 @@ changed after what this buffer shows stays new."
                                         (user-error "Nothing was marked here"))))
     (todo-write-plan-mark todo-write-view-thread former nil)
     (cl-flet ((files () (seq-filter (lambda (file)
-                                      (member (todo-write-review--file-path file) paths))
+                                      (member (overlay-get file 'todo-write-path) paths))
                                     todo-write-review--files)))
       (if (length= (files) (length paths))
           (dolist (file (files))
@@ -398,16 +397,15 @@ Those count that are among the observations in memory."
         "Files"
         `(,@(cl-loop
              for file in todo-write-review--files
-             for overlay = (todo-write-review--file-overlay file)
              for (added . removed) = (todo-write-review--patch-lines
-                                      (buffer-substring-no-properties (overlay-start overlay)
-                                                                      (overlay-end overlay)))
+                                      (buffer-substring-no-properties (overlay-start file)
+                                                                      (overlay-end file)))
              collect (format "- %s +%d −%d%s"
                              (todo-write-review--code
-                              (todo-write-detail-relative (todo-write-review--file-path file)
+                              (todo-write-detail-relative (overlay-get file 'todo-write-path)
                                                               project))
                              added removed
-                             (if (todo-write-review--file-marked file) ", reviewed" "")))
+                             (if (todo-write-review--marked-p file) ", reviewed" "")))
           ,@(and (> todo-write-review--more 0)
                  (list (concat "- and "
                                (todo-write-text-count todo-write-review--more "more file"))))))

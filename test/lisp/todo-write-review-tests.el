@@ -226,8 +226,8 @@ Its task One changed the file f, and Two, which is in progress, g and h."
   "Return the names of the files that the review shows, those marked in parentheses."
   (with-current-buffer "*todo-write-review*"
     (mapcar (lambda (file)
-              (let ((name (file-name-nondirectory (todo-write-review--file-path file))))
-                (if (overlay-get (todo-write-review--file-overlay file) 'before-string)
+              (let ((name (file-name-nondirectory (overlay-get file 'todo-write-path))))
+                (if (overlay-get file 'before-string)
                     (format "(%s)" name) name)))
             todo-write-review--files)))
 
