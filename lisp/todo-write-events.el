@@ -70,7 +70,6 @@ Each function is called with THREAD, WHAT and DATA, where WHAT is one of:
   `request'   its agent asks the user, or a question was answered or
               withdrawn; DATA is its id, see `todo-write-requests'
   `forgotten' THREAD was forgotten; DATA is nil
-  `spinner'   the spinner turned; THREAD and DATA are nil
   `kept'      `todo-write-threads-kept' has read more; THREAD and DATA are nil
 `todo-write-agent-functions' are told of agents.
 
@@ -438,41 +437,6 @@ PERCENT nil means that none is being read."
     (if percent (puthash thread percent todo-write-events--reading)
       (remhash thread todo-write-events--reading))
     (todo-write-events-dispatch thread 'change)))
-
-;; While an agent works, a spinner turns in the mode line and the tab bar if they show its plan.
-;; There is no timer at other times.
-
-(defvar todo-write-events--spinner-frame 0
-  "Which frame of the spinner is shown.")
-
-(defvar todo-write-events--spinner-shown nil
-  "Non-nil if the spinner was shown since it turned.")
-
-(defvar todo-write-events--spinner-timer nil
-  "Timer that turns the spinner, or nil.")
-
-(defun todo-write-events-spinner (thread)
-  "Return the spinner's frame if the agent of THREAD works, else nil.
-It turns as long as each frame is asked for; the event `spinner' of
-`todo-write-events-functions' says when."
-  (when (and thread (eq (car (todo-write-activity thread)) 'working))
-    (setq todo-write-events--spinner-shown t)
-    (unless todo-write-events--spinner-timer
-      (setq todo-write-events--spinner-timer
-            (run-at-time 0.25 0.25 #'todo-write-events--turn-spinner)))
-    (let ((frames (if (char-displayable-p ?⠋) "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏" "|/-\\")))
-      (string (aref frames (mod todo-write-events--spinner-frame (length frames)))))))
-
-(defun todo-write-events--turn-spinner ()
-  "Turn the spinner by one frame, or stop it if nothing shows it."
-  (when todo-write-events--spinner-shown
-    (setq todo-write-events--spinner-shown nil)
-    (cl-incf todo-write-events--spinner-frame)
-    (let ((inhibit-quit t))
-      (todo-write-events-dispatch nil 'spinner)))
-  (unless todo-write-events--spinner-shown
-    (cancel-timer todo-write-events--spinner-timer)
-    (setq todo-write-events--spinner-timer nil)))
 
 (defun todo-write-events-publish-activity (changed)
   "Dispatch what became of a report, CHANGED, as the module returned it.

@@ -199,16 +199,15 @@ that of its refused calls that are new, and how full its context is from
   (remove-hook 'todo-write-events-functions #'todo-write-list--on-change))
 
 (defun todo-write-list--on-change (&optional _thread what &rest _)
-  "Draw the overview soon, unless WHAT is an event that does not change it.
+  "Draw the overview soon, after the event WHAT.
 For `todo-write-agent-functions' and `todo-write-events-functions'."
-  (unless (eq what 'spinner)
-    (if-let* ((buffer (get-buffer todo-write-list--buffer)))
-        (progn
-          (when (memq what '(kept forgotten))
-            (setf (buffer-local-value 'todo-write-list--known buffer) nil))
-          (todo-write-later buffer))
-      ;; Buffers may be killed without running their hooks.
-      (todo-write-list--stop))))
+  (if-let* ((buffer (get-buffer todo-write-list--buffer)))
+      (progn
+        (when (memq what '(kept forgotten))
+          (setf (buffer-local-value 'todo-write-list--known buffer) nil))
+        (todo-write-later buffer))
+    ;; Buffers may be killed without running their hooks.
+    (todo-write-list--stop)))
 
 ;;; Rows
 

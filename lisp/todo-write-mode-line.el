@@ -17,8 +17,7 @@
 ;; `tab-bar-format-global'.
 ;;
 ;; The texts are made when a plan changes or a buffer of another project is selected;
-;; redisplay only reads a variable.  A spinner precedes them while the agent works;
-;; see todo-write-events.el.
+;; redisplay only reads a variable.  A spinner precedes them while the agent works.
 
 ;;; Code:
 
@@ -104,12 +103,10 @@ A cons, as from `todo-write-mode-line--selected'.")
   (with-current-buffer (window-buffer (minibuffer-window))
     (force-mode-line-update t)))
 
-(defun todo-write-mode-line--on-event (&optional _thread what &rest _)
-  "Update the text after the event WHAT: soon, or at once if the spinner turned.
+(defun todo-write-mode-line--on-event (&rest _)
+  "Update the text soon.
 For `todo-write-events-functions' and `todo-write-agent-functions'."
-  (if (eq what 'spinner)
-      (todo-write-mode-line--update)
-    (todo-write-later #'todo-write-mode-line--update)))
+  (todo-write-later #'todo-write-mode-line--update))
 
 (defun todo-write-mode-line--needed (agents)
   "Return those of AGENTS, sorted, that need the user: the longest waiting first."
@@ -196,7 +193,12 @@ it while the agent of THREAD works."
          (state (plist-get summary :state))
          (current (plist-get summary :current)))
     (unless (memq state '(nil empty))
-      (let* ((spinner (todo-write-events-spinner thread))
+      (let* ((spinner (when (eq 'working (car (todo-write-activity thread)))
+                        ;; It turns.
+                        (todo-write-later #'todo-write-mode-line--update 0.25)
+                        (let ((frames (if (char-displayable-p ?⠋) "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏" "|/-\\")))
+                          (string (aref frames (mod (floor (float-time) 0.25)
+                                                    (length frames)))))))
              (mark (pcase state
                      ('done (todo-write-text-shape 'completed))
                      ('paused (todo-write-text-shape 'paused))))

@@ -127,7 +127,7 @@ and \\[todo-write-menu] shows all keys.
 (defun todo-write-view--on-event (thread what data)
   "Draw what the event WHAT of THREAD with DATA affects.
 For `todo-write-events-functions'."
-  ;; The spinner is of no thread.
+  ;; That more journals were read is of no thread.
   (let ((parents (and thread (todo-write-buffer-ancestors thread))))
     (dolist (buffer (and thread (todo-write-view-draw-live-buffers)))
       (with-current-buffer buffer

@@ -350,6 +350,10 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
 
 ;;; Spinner, header line, tab bar
 
+(defun todo-write-around-tests--spins-p ()
+  "Return non-nil if the mode line is to be updated."
+  (assq #'todo-write-mode-line--update todo-write-events--marked))
+
 (ert-deftest todo-write-mode-line-turns-a-spinner-only-while-an-agent-works ()
   (todo-write-test-with-shapes
     (todo-write-test-write "a" '("One" "in_progress" "Going"))
@@ -363,7 +367,7 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
             (todo-write-test-wait
              (lambda () (not (equal first todo-write-mode-line-string)))))
           (todo-write-set-activity "a" nil)
-          (todo-write-test-wait (lambda () (not todo-write-events--spinner-timer)))
+          (todo-write-test-wait (lambda () (not (todo-write-around-tests--spins-p))))
           (should (string-prefix-p "[0/1 Going]" todo-write-mode-line-string)))
       (todo-write-set-activity "a" nil)
       (todo-write-mode-line-mode -1))))
@@ -374,11 +378,11 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
         (progn
           (todo-write-test-write "a" '("One" "in_progress" "Going"))
           (todo-write-set-activity "a" 'working)
-          (should-not todo-write-events--spinner-timer)
+          (should-not (todo-write-around-tests--spins-p))
           (todo-write-mode-line-mode 1)
-          (should todo-write-events--spinner-timer)
+          (should (todo-write-around-tests--spins-p))
           (todo-write-mode-line-mode -1)
-          (todo-write-test-wait (lambda () (not todo-write-events--spinner-timer))))
+          (todo-write-test-wait (lambda () (not (todo-write-around-tests--spins-p)))))
       (todo-write-set-activity "a" nil)
       (todo-write-mode-line-mode -1))))
 
@@ -387,15 +391,16 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
     (unwind-protect
         (progn
           (todo-write-mode-line-mode 1)
+          (todo-write-test-write "a" '("One" "in_progress" "Going"))
+          (todo-write-test-write "b" '("Two" "in_progress" "Coming"))
           (todo-write-set-activity "a" 'working)
           (todo-write-set-activity "a" 'working)
           (todo-write-set-activity "b" 'working)
           (todo-write-set-activity "a" nil)
-          (should-not (todo-write-events-spinner "a"))
-          (should (todo-write-events-spinner "b"))
-          (should todo-write-events--spinner-timer)
+          (should (string-match-p "\\`\\[[^0] 0/1 Coming" todo-write-mode-line-string))
+          (should (todo-write-around-tests--spins-p))
           (todo-write-set-activity "b" nil)
-          (todo-write-test-wait (lambda () (not todo-write-events--spinner-timer))))
+          (todo-write-test-wait (lambda () (not (todo-write-around-tests--spins-p)))))
       (todo-write-mode-line-mode -1))))
 
 (ert-deftest todo-write-mode-line-forgets-a-thread ()

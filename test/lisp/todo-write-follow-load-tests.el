@@ -88,9 +88,8 @@
                 (todo-write-follow-load-tests--append file 2))
               (let ((counts (todo-write-follow-load-tests--counting
                                 '(todo-write-mode-line--update)
-                              ;; The spinner draws, too, and time.
-                              (cl-letf (((symbol-function 'todo-write-events--turn-spinner) #'ignore)
-                                        ((symbol-function 'todo-write-events--wake) #'ignore))
+                              ;; Time draws, too.
+                              (cl-letf (((symbol-function 'todo-write-events--wake) #'ignore))
                                 (todo-write-test-wait
                                  (lambda ()
                                    (cl-loop for n below 12
