@@ -96,9 +96,6 @@ rank newest first, those that stopped after the others."
 (defvar todo-write-agent--entries (make-hash-table :test #'equal)
   "The `todo-write-agent--entry's of agents, by the keys of their threads.")
 
-(defvar todo-write-agent--sorted nil
-  "The agents in order, or nil after a change of any.")
-
 (defvar todo-write-agent--began nil
   "Time at which tracking began, in milliseconds since the epoch, or nil.
 Agents are tracked while `todo-write-agent-functions' has functions.")
@@ -130,12 +127,9 @@ Those that need the user come first; subagents are left out.  The keys are
 Times are in milliseconds since the epoch.  Do not modify the plists."
   (unless todo-write-agent--began
     (todo-write-agent--update-all))
-  (copy-sequence
-   (or todo-write-agent--sorted
-       (setq todo-write-agent--sorted
-             (sort (cl-loop for entry being the hash-values of todo-write-agent--entries
-                            collect (todo-write-agent--entry-agent entry))
-                   #'todo-write-agent-before-p)))))
+  (sort (cl-loop for entry being the hash-values of todo-write-agent--entries
+                 collect (todo-write-agent--entry-agent entry))
+        #'todo-write-agent-before-p))
 
 (defun todo-write-agent (thread)
   "Return the agent of THREAD as a plist, or nil.
@@ -167,7 +161,6 @@ It gets VALUE by OPERATION in the buffer WHERE.  A variable watcher."
 
 (defun todo-write-agent--update-all ()
   "Update all agents; changes while nothing watched count as seen."
-  (setq todo-write-agent--sorted nil)
   (let ((keys (and (featurep 'todo-write-dyn)
                    (todo-write-core-call todo-write-dyn--agent-keys))))
     (maphash (lambda (key _) (unless (member key keys) (remhash key todo-write-agent--entries)))
@@ -180,16 +173,7 @@ It gets VALUE by OPERATION in the buffer WHERE.  A variable watcher."
 For `todo-write-events-functions'."
   ;; It may have been switched off by another function of the same event.
   (when (and todo-write-agent--began (memq what '(change request forgotten)))
-    (let ((entry (gethash thread todo-write-agent--entries)))
-      (when (or (todo-write-core-call todo-write-dyn--agent-changed-p
-                  thread (todo-write-agent--seen entry todo-write-agent--began))
-                (null entry)
-                (not (eq what 'change)))
-        (todo-write-agent--update thread)))))
-
-(defun todo-write-agent--seen (entry began)
-  "Return when the refused calls of ENTRY, or nil, were seen last, or else BEGAN."
-  (max began (if entry (todo-write-agent--entry-seen entry) 0)))
+    (todo-write-agent--update thread)))
 
 (defun todo-write-agent--update (thread &optional silently)
   "Update the agent of THREAD, and tell what changed.
@@ -198,7 +182,7 @@ If SILENTLY is non-nil, nothing is told, and what it did counts as seen."
          (entry (gethash thread todo-write-agent--entries))
          (old (and entry (todo-write-agent--entry-agent entry)))
          (known (todo-write-core-call todo-write-dyn--agent
-                  thread (todo-write-agent--seen entry began)))
+                  thread (max began (if entry (todo-write-agent--entry-seen entry) 0))))
          new)
     (if (null known)
         (remhash thread todo-write-agent--entries)
@@ -212,8 +196,6 @@ If SILENTLY is non-nil, nothing is told, and what it did counts as seen."
           (puthash thread entry todo-write-agent--entries)))
       (setq new (todo-write-agent--of thread known entry began))
       (setf (todo-write-agent--entry-agent entry) new))
-    (unless (eq old new)
-      (setq todo-write-agent--sorted nil))
     (unless (or silently (equal old new))
       (let ((inhibit-quit t))
         (todo-write-events-run-functions 'todo-write-agent-functions thread old new)))))
@@ -377,9 +359,6 @@ That is nil if it runs on another machine: the number is another process here."
   "What was said and may still hold, a list of (THREAD PATH . BUFFER).
 The newest is first.")
 
-(defvar todo-write-agent--changed nil
-  "The threads whose agents may have changed files since the last look.")
-
 (defun todo-write-agent--edited-p (buffer)
   "Return non-nil if BUFFER visits a file and has unsaved edits."
   (and (buffer-live-p buffer) (buffer-file-name buffer) (buffer-modified-p buffer)))
@@ -397,11 +376,10 @@ The newest is first.")
               (buffer-list))))
 
 (defun todo-write-agent--on-edit-event (thread what _data)
-  "Look soon at what the agent of THREAD changed, after the event WHAT.
+  "Look soon at what agents changed, after the event WHAT of THREAD.
 For `todo-write-events-functions'."
   (pcase what
     ('change
-     (cl-pushnew thread todo-write-agent--changed :test #'equal)
      (todo-write-later #'todo-write-agent--look-for-clashes))
     ('forgotten
      (remhash thread todo-write-agent--looked)
@@ -414,15 +392,11 @@ For `todo-write-events-functions'."
   (setq todo-write-agent--clashes
         (seq-filter (lambda (clash) (todo-write-agent--edited-p (cddr clash)))
                     todo-write-agent--clashes))
-  (let ((changed (cl-shiftf todo-write-agent--changed nil)))
-    (if (not (seq-some #'todo-write-agent--edited-p (buffer-list)))
-        (setq todo-write-agent--unedited (todo-write-core-now))
-      (todo-write-events-apply-each
-       #'todo-write-agent--look-at-changes
-       (seq-filter (lambda (thread)
-                     (and (todo-write-core-call todo-write-dyn--loaded-p thread)
-                          (not (todo-write-events-reading thread))))
-                   changed)))))
+  (if (not (seq-some #'todo-write-agent--edited-p (buffer-list)))
+      (setq todo-write-agent--unedited (todo-write-core-now))
+    (todo-write-events-apply-each
+     #'todo-write-agent--look-at-changes
+     (seq-remove #'todo-write-events-reading (todo-write-threads-loaded)))))
 
 (defun todo-write-agent--look-at-changes (thread)
   "Say which files that you edit the agent of THREAD changed since the last time."

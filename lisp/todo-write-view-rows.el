@@ -466,9 +466,7 @@ RUNNING, NEW and WIDTH are as in `todo-write-view-rows--insert-below'."
 As in rows, the first ones are left out before the text is cut below 30
 columns."
   (let ((rows (todo-write-text-columns figures t)))
-    (while (and (car rows)
-                (> (apply #'+ (mapcar (lambda (cell) (+ 2 (todo-write-text-width cell))) (car rows)))
-                   (- width 33)))
+    (while (> (todo-write-text-width (string-join (car rows) "  ")) (max 0 (- width 35)))
       (setq rows (mapcar #'cdr rows)))
     (mapcar (lambda (row) (string-join row "  ")) rows)))
 
