@@ -16,7 +16,7 @@
 ;; The text is in `global-mode-string', which the tab bar can show, too; see
 ;; `tab-bar-format-global'.
 ;;
-;; The texts are made when a plan changes or a buffer of another project is selected;
+;; The texts are made when a plan changes or another buffer is selected;
 ;; redisplay only reads a variable.  A spinner precedes them while the agent works.
 
 ;;; Code:
@@ -51,10 +51,6 @@ inert.")
 (defvar todo-write-mode-line--thread nil
   "Key of the thread that the mode line shows.")
 
-(defvar todo-write-mode-line--place nil
-  "The plan and the folder of the buffer for which that thread was chosen.
-A cons, as from `todo-write-mode-line--selected'.")
-
 (defvar todo-write-mode-line--map
   (let ((map (make-sparse-keymap)))
     (define-key map [mode-line mouse-1] #'todo-write-mode-line-show)
@@ -83,8 +79,8 @@ A cons, as from `todo-write-mode-line--selected'.")
                    '((todo-write-events-functions . todo-write-mode-line--on-event)
                      (todo-write-agent-functions . todo-write-mode-line--on-event)
                      (todo-write-view-shown-hook . todo-write-mode-line--update)
-                     (window-buffer-change-functions . todo-write-mode-line--look)
-                     (window-selection-change-functions . todo-write-mode-line--look)))
+                     (window-buffer-change-functions . todo-write-mode-line--update)
+                     (window-selection-change-functions . todo-write-mode-line--update)))
       (funcall (if on #'add-hook #'remove-hook) hook function))
     (setq todo-write-mode-line-string nil)
     (todo-write-mode-line--update)
@@ -112,44 +108,31 @@ For `todo-write-events-functions' and `todo-write-agent-functions'."
   "Return those of AGENTS, sorted, that need the user: the longest waiting first."
   (seq-filter (lambda (agent) (eq 'needs-you (plist-get agent :attention))) agents))
 
-(defun todo-write-mode-line--look (&rest _)
-  "Update the text if the buffer of the selected window has another folder or plan."
-  (unless (equal todo-write-mode-line--place (todo-write-mode-line--selected))
-    (todo-write-mode-line--update)))
-
-(defun todo-write-mode-line--selected ()
-  "Return the plan and the folder of the selected window's buffer, a cons."
-  (let* ((buffer (window-buffer))
-         (thread (buffer-local-value 'todo-write-view-thread buffer)))
-    ;; A host, or the user, may have set it to something else than a key.
-    (cons (and (stringp thread) thread)
-          (buffer-local-value 'default-directory buffer))))
-
 (defun todo-write-mode-line--choose ()
   "Return the key of the thread to show for the selected window, or nil.
 That is the one of its buffer, else that of an agent of its project, else
 of any agent.  Agents that have ended come last."
-  (or (car todo-write-mode-line--place)
+  (let ((thread (buffer-local-value 'todo-write-view-thread (window-buffer)))
+        (folder (buffer-local-value 'default-directory (window-buffer))))
+    ;; A host, or the user, may have set it to something else than a key.
+    (if (stringp thread) thread
       (let ((here (todo-write-current-thread
-                   (and (cdr todo-write-mode-line--place)
-                        ;; A remote folder must not open a connection.
-                        (let (file-name-handler-alist)
-                          (expand-file-name (cdr todo-write-mode-line--place)))))))
+                   ;; A remote folder must not open a connection.
+                   (let (file-name-handler-alist)
+                     (and folder (expand-file-name folder))))))
         (or (seq-find (lambda (thread)
                         (and thread (not (memq (plist-get (todo-write-summary thread) :ending)
                                                '(killed session-ended)))))
                       (list here (todo-write-current-thread)))
-            here))))
+            here)))))
 
-(defun todo-write-mode-line--update ()
+(defun todo-write-mode-line--update (&rest _)
   "Update the mode lines, and redraw them if the text changed."
-  (setq todo-write-mode-line--place (todo-write-mode-line--selected)
-        todo-write-mode-line--thread (todo-write-mode-line--choose))
-  (let* ((text (todo-write-mode-line--text todo-write-mode-line--thread))
-         ;; Comparing the text suffices: the properties follow from it.
-         (changed (not (equal text todo-write-mode-line-string))))
-    (setq todo-write-mode-line-string text)
-    (when changed
+  (setq todo-write-mode-line--thread (todo-write-mode-line--choose))
+  (let ((text (todo-write-mode-line--text todo-write-mode-line--thread)))
+    ;; Comparing the text suffices: the properties follow from it.
+    (unless (equal text todo-write-mode-line-string)
+      (setq todo-write-mode-line-string text)
       (todo-write-mode-line-redraw))))
 
 (defun todo-write-mode-line--text (thread)

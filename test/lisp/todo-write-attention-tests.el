@@ -584,9 +584,8 @@ transitions, (KEY . STATE), newest first."
           ;; A write elsewhere leaves it as it is.
           (todo-write-test-write "a" '("Two" "in_progress" "Doing more"))
           (should (equal "[0/1 Doing e +4]" (todo-write-attention-tests--mode-line)))
-          (let ((string todo-write-mode-line-string))
-            (todo-write-attention-tests--select "/srv/log/")
-            (should (eq string todo-write-mode-line-string)))
+          (todo-write-attention-tests--select "/srv/log/")
+          (should (equal "[0/1 Doing e +4]" (todo-write-attention-tests--mode-line)))
           (todo-write-attention-tests--select "/srv/login/")
           (should (equal "[0/1 Doing more +4]" (todo-write-attention-tests--mode-line))))
       (kill-buffer "file"))))
