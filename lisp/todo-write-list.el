@@ -172,9 +172,7 @@ that of its refused calls that are new, and how full its context is from
   (setq-local context-menu-functions (list t #'todo-write-buffer-context-menu)
               todo-write-buffer-table-sorts t)
   (add-hook 'todo-write-agent-functions #'todo-write-list--on-change)
-  (add-hook 'todo-write-events-functions #'todo-write-list--on-change)
-  (dolist (hook '(kill-buffer-hook change-major-mode-hook))
-    (add-hook hook #'todo-write-list--stop nil t)))
+  (add-hook 'todo-write-events-functions #'todo-write-list--on-change))
 
 (todo-write-menu-define 'todo-write-list-mode todo-write-list-mode-map "Agents"
   `(("Agent"
@@ -193,11 +191,6 @@ that of its refused calls that are new, and how full its context is from
      ("g" "Refresh" revert-buffer))
     . ,todo-write-menu-common))
 
-(defun todo-write-list--stop ()
-  "Stop following agents."
-  (remove-hook 'todo-write-agent-functions #'todo-write-list--on-change)
-  (remove-hook 'todo-write-events-functions #'todo-write-list--on-change))
-
 (defun todo-write-list--on-change (&optional _thread what &rest _)
   "Draw the overview soon, after the event WHAT.
 For `todo-write-agent-functions' and `todo-write-events-functions'."
@@ -206,8 +199,9 @@ For `todo-write-agent-functions' and `todo-write-events-functions'."
         (when (memq what '(kept forgotten))
           (setf (buffer-local-value 'todo-write-list--known buffer) nil))
         (todo-write-later buffer))
-    ;; Buffers may be killed without running their hooks.
-    (todo-write-list--stop)))
+    ;; It was killed.
+    (remove-hook 'todo-write-agent-functions #'todo-write-list--on-change)
+    (remove-hook 'todo-write-events-functions #'todo-write-list--on-change)))
 
 ;;; Rows
 
