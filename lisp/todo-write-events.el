@@ -245,26 +245,20 @@ FUNCTION is not a function, and for an unknown key."
      (when (and (memq subscriber todo-write-events--subscribers)
                 (cl-loop for (key . value) in (todo-write-events--subscriber-filter subscriber)
                          always (equal value (todo-write-events--event-value event key))))
-       (todo-write-events--give subscriber event)))
+       (let ((function (todo-write-events--subscriber-function subscriber))
+             (failure "it was left by a throw"))
+         (unwind-protect
+             (setq failure (todo-write-events--failure function (list event)))
+           (pcase (setf (todo-write-events--subscriber-failures subscriber)
+                        (if failure (1+ (todo-write-events--subscriber-failures subscriber)) 0))
+             (1 (display-warning 'todo-write
+                                 (format-message "Subscriber %S failed: %s" function failure)))
+             (3 (todo-write-unsubscribe subscriber)
+                (display-warning 'todo-write
+                                 (format-message "Subscriber %S is removed after 3 failures"
+                                                 function))))))))
    todo-write-events--subscribers)
   event)
-
-(defun todo-write-events--give (subscriber event)
-  "Give EVENT to SUBSCRIBER; report its first failure, and act on the third."
-  (let ((function (todo-write-events--subscriber-function subscriber))
-        (failure "it was left by a throw"))
-    (unwind-protect
-        (setq failure (todo-write-events--failure function (list event)))
-      (if (null failure) (setf (todo-write-events--subscriber-failures subscriber) 0)
-        (let ((failures (cl-incf (todo-write-events--subscriber-failures subscriber))))
-          (when (= failures 1)
-            (display-warning 'todo-write
-                             (format-message "Subscriber %S failed: %s" function failure)))
-          (when (>= failures 3)
-            (todo-write-unsubscribe subscriber)
-            (display-warning 'todo-write
-                             (format-message "Subscriber %S is removed after %d failures"
-                                             function failures))))))))
 
 (defun todo-write-events-deliver (thread)
   "Give the new observations of THREAD to the subscribers."

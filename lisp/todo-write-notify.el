@@ -114,11 +114,11 @@ OLD and NEW are as for `todo-write-agent-functions'."
   (let* ((now (float-time))
          ;; Include those that are due within a second.
          (due (seq-filter (lambda (entry) (<= (cdr entry) (+ now 1))) todo-write-notify--due))
-         (agents (sort (cl-loop for (thread . _) in due
-                                for agent = (todo-write-agent thread)
-                                when (and agent (not (todo-write-agent-visible-p thread)))
-                                collect agent)
-                       #'todo-write-agent-before-p)))
+         (agents (seq-filter (lambda (agent)
+                               (let ((thread (plist-get agent :thread)))
+                                 (and (assoc thread due)
+                                      (not (todo-write-agent-visible-p thread)))))
+                             (todo-write-agents))))
     (setq todo-write-notify--due (seq-difference todo-write-notify--due due #'eq))
     (when agents
       (let ((threads (mapcar (lambda (agent) (plist-get agent :thread)) agents))

@@ -94,22 +94,21 @@ once; the others are left out or show an old state until Emacs is idle."
       (todo-write-plan--read-later old))
     kept))
 
-(defun todo-write-plan--read-later (old)
-  "Read some of the OLD journals that must be read, in a moment."
-  (setq todo-write-plan--kept-timer
-        (run-with-idle-timer (time-add (or (current-idle-time) 0) 0.1) nil
-                             #'todo-write-plan--read-kept old)))
-
-(defun todo-write-plan--read-kept (before)
-  "Read some of the BEFORE journals that must be read.
+(defun todo-write-plan--read-later (before)
+  "Read some of the BEFORE journals that must be read, in a moment.
 Once that is done, or others cannot be read, lists are drawn again."
-  (setq todo-write-plan--kept-timer nil)
-  (let ((old (cdr (todo-write-core-call todo-write-dyn--kept todo-write-plan--most-read))))
-    (if (< 0 old before)
-        (todo-write-plan--read-later old)
-      ;; What is drawn does not begin this again.
-      (let ((todo-write-plan--kept-timer t))
-        (todo-write-events-dispatch nil 'kept)))))
+  (setq todo-write-plan--kept-timer
+        (run-with-idle-timer
+         (time-add (or (current-idle-time) 0) 0.1) nil
+         (lambda ()
+           (setq todo-write-plan--kept-timer nil)
+           (let ((old (cdr (todo-write-core-call todo-write-dyn--kept
+                             todo-write-plan--most-read))))
+             (if (< 0 old before)
+                 (todo-write-plan--read-later old)
+               ;; What is drawn does not begin this again.
+               (let ((todo-write-plan--kept-timer t))
+                 (todo-write-events-dispatch nil 'kept))))))))
 
 (defun todo-write-plan-newest-of-project ()
   "Return the key of the newest kept thread of the current project, or nil."
