@@ -78,7 +78,7 @@
           bench-open--thread (todo-write-follow file)
           bench-open--id (plist-get (aref (todo-write-items bench-open--thread) 0) :id))
     (bench--show (todo-write-show bench-open--thread))
-    (todo-write-view-draw-goto bench-open--id)))
+    (todo-write-view-goto bench-open--id)))
 
 (defun bench-open--end ()
   "Forget the plan."

@@ -116,7 +116,7 @@ object, which saves memory and speeds up none of the ways."
   "End the flash of rows, as the timer would."
   (dolist (buffer (todo-write-view-draw-live-buffers))
     (with-current-buffer buffer
-      (setq todo-write-view-draw--flashes nil)
+      (setq todo-write-view-draw-flashes nil)
       (todo-write-view-draw-all))))
 
 (defun bench-ours-end ()

@@ -104,7 +104,7 @@ outside, at the end."
     (when-let* ((added (seq-find (lambda (change) (equal (plist-get change :type) "added"))
                                  (plist-get (plist-get outcome :changes) :changes))))
       (when (equal thread todo-write-view-thread)
-        (todo-write-view-draw-goto (plist-get added :itemId)))
+        (goto-char (or (todo-write-view-draw-row (plist-get added :itemId)) (point))))
       (todo-write-edit--say nil "Added" nil))))
 
 (defun todo-write-edit-delete ()
@@ -180,7 +180,7 @@ cancels it."
           (t (user-error "No dropped task here")))
     (todo-write-edit--each thread items "Restored; it is yours now"
                            "Restored %d tasks, which are yours now" 'restore)
-    (todo-write-view-draw-goto (car ids))))
+    (goto-char (or (todo-write-view-draw-row (car ids)) (point)))))
 
 (defvar todo-write-edit--may-undo-writes nil
   "The command that last undid a write of the agent, or nil.

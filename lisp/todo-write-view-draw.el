@@ -67,48 +67,34 @@ in the list of a subagent, whose lines have the id of the task above."
   (eql (todo-write-view-draw-row (get-text-property (point) 'todo-write-id))
        (line-beginning-position)))
 
-(defun todo-write-view-draw-goto (id)
-  "Move point to the row of the task ID; return nil if there is none."
-  (when-let* ((start (todo-write-view-draw-row id)))
-    (goto-char start)))
-
 ;;; Staying
 
 (defun todo-write-view-draw-place (position &optional _start)
   "Return the place of POSITION, or nil before anything is drawn.
-It is a list (PART OFFSET KEY KEY-OFFSET): OFFSET is a cons cell (LINES .
-CHARACTERS) from the start of PART, and KEY-OFFSET from that of the entry
-or the file KEY, if POSITION is in one.  PART is `end' after the last line."
+It is a list (CHARACTERS PART LINES KEY KEY-LINES): POSITION is so many
+CHARACTERS after the beginning of its line, which is LINES after that of
+PART, and KEY-LINES after that of the entry or the file KEY, if POSITION is
+in one.  PART is `end' after the last line."
   (let* ((last (= position (point-max)))
          (part (get-text-property (max (point-min) (if last (1- position) position))
                                   'todo-write-part))
          (key (get-text-property position 'todo-write-key))
          (start (and key (todo-write-view-draw-entry part key)))
          ;; A task of a turn that is open twice has its files twice.
-         (key (and start (< position (todo-write-view-draw--end start 'todo-write-key)) key)))
+         (key (and start (< position (todo-write-view-draw--end start 'todo-write-key)) key))
+         (line (save-excursion (goto-char position) (line-beginning-position))))
     (cond
      ((null part) nil)
-     ((and last (not (eq part 'welcome)))
-      '(end (0 . 0)))
-     (t
-      (list part
-            (todo-write-view-draw--offset
-             (todo-write-buffer-find 'todo-write-part part) position)
-            key (and key (todo-write-view-draw--offset start position)))))))
+     ((and last (not (eq part 'welcome))) '(0 end 0))
+     (t (list (- position line)
+              part (count-lines (todo-write-buffer-find 'todo-write-part part) line)
+              key (and key (count-lines start line)))))))
 
 (defun todo-write-view-draw-entry (part key)
   "Return the position of the entry or the file KEY of PART, or nil."
   (when-let* ((start (todo-write-buffer-find 'todo-write-part part)))
     (todo-write-buffer-find 'todo-write-key key start
                                    (todo-write-view-draw--end start 'todo-write-part))))
-
-(defun todo-write-view-draw--entries (windows)
-  "Return the entries at point and at the start of WINDOWS, as (PART . KEY)."
-  (cl-loop for window in windows
-           nconc (cl-loop for position in (list (window-start window) (window-point window))
-                          for key = (get-text-property position 'todo-write-key)
-                          when (get-text-property position 'todo-write-entry)
-                          collect (cons (get-text-property position 'todo-write-part) key))))
 
 (defun todo-write-view-draw--end (start property)
   "Return the end of the text from START on whose PROPERTY has the same value."
@@ -119,26 +105,18 @@ or the file KEY, if POSITION is in one.  PART is `end' after the last line."
       (setq end (next-single-property-change end property nil (point-max))))
     end))
 
-(defun todo-write-view-draw--offset (start position)
-  "Return how many lines and characters POSITION is after START, a cons cell."
-  (save-excursion
-    (goto-char position)
-    (forward-line 0)
-    (cons (count-lines start (point)) (- position (point)))))
-
 (defun todo-write-view-draw-of-place (place)
   "Return the position of PLACE, or nil if what it was in is gone.
 A marker there is then at what followed.  If only its line is gone, that
 is the beginning of the last line of its entry or part."
-  (pcase-let ((`(,part ,offset ,key ,key-offset) place))
+  (pcase-let ((`(,characters ,part ,lines ,key ,key-lines) place))
     (if-let* ((start (todo-write-buffer-find 'todo-write-part part)))
-        (pcase-let* ((at (and key (todo-write-view-draw-entry part key)))
-                     (end (if at (todo-write-view-draw--end at 'todo-write-key)
-                            (todo-write-view-draw--end start 'todo-write-part)))
-                     (`(,lines . ,characters) (if at key-offset offset)))
+        (let* ((at (and key (todo-write-view-draw-entry part key)))
+               (end (if at (todo-write-view-draw--end at 'todo-write-key)
+                      (todo-write-view-draw--end start 'todo-write-part))))
           (save-excursion
             (goto-char (or at start))
-            (forward-line lines)
+            (forward-line (if at key-lines lines))
             (if (< (point) end)
                 (min (+ (point) characters) (line-end-position))
               (goto-char (1- end))
@@ -244,22 +222,22 @@ START is the current one by default."
 
 ;;; Flashes
 
-(defvar-local todo-write-view-draw--flashes nil
+(defvar-local todo-write-view-draw-flashes nil
   "The rows that flash, as (END . IDS): until END, in seconds since the epoch.")
 
 (defun todo-write-view-draw--flash (before)
   "Highlight for a moment the rows that changed since the revision BEFORE, or nil."
   (let ((now (plist-get todo-write-view-rows-summary :revision)))
     (when (and before now (> now before 0) (> todo-write-flash-seconds 0))
-      (setq todo-write-view-draw--flashes
+      (setq todo-write-view-draw-flashes
             (cons (+ (float-time) todo-write-flash-seconds)
                   (seq-map (lambda (change) (plist-get change :itemId))
                            (plist-get (todo-write-changes-between todo-write-view-thread before now)
                                       :changes)))))
     (remove-overlays nil nil 'todo-write-flash t)
-    (if (< (or (car todo-write-view-draw--flashes) 0) (float-time))
-        (setq todo-write-view-draw--flashes nil)
-      (dolist (id (cdr todo-write-view-draw--flashes))
+    (if (< (or (car todo-write-view-draw-flashes) 0) (float-time))
+        (setq todo-write-view-draw-flashes nil)
+      (dolist (id (cdr todo-write-view-draw-flashes))
         (when-let* ((start (todo-write-view-draw-row id))
                     (overlay (make-overlay start (save-excursion (goto-char start)
                                                                  (line-beginning-position 2)))))
@@ -312,7 +290,12 @@ Windows that follow the task in progress go to it."
            (windows (get-buffer-window-list nil nil t))
            (following (and todo-write-view-follow
                            (seq-filter #'todo-write-view-draw--following-p windows)))
-           (todo-write-story-read (todo-write-view-draw--entries windows))
+           (todo-write-story-read
+            (cl-loop for position in (append (mapcar #'window-start windows)
+                                             (mapcar #'window-point windows))
+                     when (get-text-property position 'todo-write-entry)
+                     collect (cons (get-text-property position 'todo-write-part)
+                                   (get-text-property position 'todo-write-key))))
            (todo-write-row-scale (todo-write-buffer-scale))
            (inhibit-read-only t)
            ;; A row that is half drawn cannot be redrawn.
@@ -337,22 +320,11 @@ Windows that follow the task in progress go to it."
         (`(,(and start (pred identity)) ,(and end (pred identity)))
          (narrow-to-region start end))))
     ;; Times run, and flashes end.
-    (when (or todo-write-view-draw--flashes
+    (when (or todo-write-view-draw-flashes
               (and (todo-write-view-rows-current-id)
                    (not (eq 'paused (plist-get todo-write-view-rows-summary :state))))
               (and todo-write-view-thread (todo-write-activity todo-write-view-thread)))
       (todo-write-later (current-buffer) 1))))
-
-(defun todo-write-view-draw-show-thread (thread)
-  "Draw THREAD, a key or nil, in this buffer in place of another one."
-  (setq todo-write-view-thread thread
-        todo-write-view-rows-fold 'option
-        todo-write-view-rows-open nil
-        todo-write-view-draw-ran nil
-        ;; Rows of another plan do not flash.
-        todo-write-view-rows-summary nil
-        todo-write-view-draw--flashes nil)
-  (todo-write-view-draw-all))
 
 (defun todo-write-view-draw-live-buffers ()
   "Return the buffers that show plans."

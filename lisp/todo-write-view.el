@@ -188,8 +188,15 @@ passed to `display-buffer'."
   "Hook run in the buffer of a plan after it shows another one, or none.")
 
 (defun todo-write-view--show-thread (thread)
-  "Show THREAD in the current buffer, with point at its first task."
-  (todo-write-view-draw-show-thread thread)
+  "Show THREAD, a key or nil, in the current buffer, with point at its first task."
+  (setq todo-write-view-thread thread
+        todo-write-view-rows-fold 'option
+        todo-write-view-rows-open nil
+        todo-write-view-draw-ran nil
+        ;; Rows of another plan do not flash.
+        todo-write-view-rows-summary nil
+        todo-write-view-draw-flashes nil)
+  (todo-write-view-draw-all)
   (todo-write-view--to-first-row)
   (run-hooks 'todo-write-view-shown-hook))
 

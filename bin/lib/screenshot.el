@@ -200,7 +200,7 @@ the last of them is changed.")
   (screenshot-wait 0.06)
   (switch-to-buffer (todo-write-show "login"))
   (delete-other-windows)
-  (todo-write-view-draw-goto (plist-get (screenshot-current) :id))
+  (todo-write-view-goto (plist-get (screenshot-current) :id))
   (todo-write-buffer-visit))
 
 (defun screenshot-current ()

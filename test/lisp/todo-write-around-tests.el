@@ -300,7 +300,7 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
 (ert-deftest todo-write-view-can-be-bookmarked-with-its-task ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two")
-    (todo-write-view-draw-goto (todo-write-test-id "a" "Two"))
+    (todo-write-view-goto (todo-write-test-id "a" "Two"))
     (let ((bookmark (bookmark-make-record)))
       (kill-buffer)
       (todo-write-bookmark-jump bookmark)
@@ -315,7 +315,7 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
     (let ((id (todo-write-test-id "a" "Two")))
       (todo-write-begin "sub" :parent "a" :parent-item id)
       (todo-write-test-write "sub" "Three")
-      (todo-write-view-draw-goto id)
+      (todo-write-view-goto id)
       (let ((bookmark (bookmark-make-record)))
         (todo-write-test-write "a" "One")
         (todo-write-test-write "a" "One" "Four")
@@ -329,7 +329,7 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
 (ert-deftest todo-write-view-a-bookmark-opens-no-second-window ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two")
-    (todo-write-view-draw-goto (todo-write-test-id "a" "Two"))
+    (todo-write-view-goto (todo-write-test-id "a" "Two"))
     (let ((bookmark (bookmark-make-record)))
       (switch-to-buffer "*scratch*")
       (bookmark-jump bookmark)

@@ -209,7 +209,7 @@
     (todo-write-test-write "a" "One" "Two" "Three")
     (dolist (task '("One" "Two" "Three"))
       (widen)
-      (todo-write-view-draw-goto (todo-write-test-id "a" task))
+      (todo-write-view-goto (todo-write-test-id "a" task))
       (narrow-to-region (line-beginning-position) (line-beginning-position 2))
       (todo-write-view-goto (todo-write-test-id "a" task))
       (should (buffer-narrowed-p))

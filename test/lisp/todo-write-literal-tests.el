@@ -97,7 +97,7 @@
             (with-current-buffer (funcall buffer)
               (goto-char (point-min))
               (when (derived-mode-p 'todo-write-view-mode)
-                (todo-write-view-draw-goto "t1"))
+                (todo-write-view-goto "t1"))
               (ignore-error user-error (call-interactively command)))
             (should todo-write-literal-tests--shown)
             (when shows
@@ -131,7 +131,7 @@
          `(("plan" ,(lambda () (todo-write-show one)) t)
            ("opened row" ,(lambda ()
                             (with-current-buffer (todo-write-show one)
-                              (todo-write-view-draw-goto "t2")
+                              (todo-write-view-goto "t2")
                               (todo-write-test-press "RET")
                               (current-buffer)))
             t)

@@ -255,7 +255,7 @@ Its task One changed the file f, and Two, which is in progress, g and h."
     (should (equal '("f" "g" "h") (todo-write-review-tests--review "v")))
     (should (string-search "New changes of this plan: 3 files" header-line-format))
     (with-current-buffer todo-write-view-buffer-name
-      (todo-write-view-draw-goto (todo-write-test-id "a" "One"))
+      (todo-write-view-goto (todo-write-test-id "a" "One"))
       (should (equal '("f") (todo-write-review-tests--review "v"))))
     (with-current-buffer todo-write-view-buffer-name
       (todo-write-test-open "Two")
@@ -326,7 +326,7 @@ Its task One changed the file f, and Two, which is in progress, g and h."
     (todo-write-review-tests--edit "f" "one\n2\nthree\n")
     (todo-write-test-write "a" '("One" "completed") '("Two" "completed"))
     (todo-write-review-tests--edit "f" "one\n2\nthree\nfour\n")
-    (todo-write-view-draw-goto (todo-write-test-id "a" "Two"))
+    (todo-write-view-goto (todo-write-test-id "a" "Two"))
     (should (equal '("f" "g" "h") (todo-write-review-tests--review "v")))
     (should (string-search "-two\n+2\n+three\n four\n" (buffer-string)))
     (todo-write-review-tests--type "r")
@@ -389,7 +389,7 @@ Its task One changed the file f, and Two, which is in progress, g and h."
 (ert-deftest todo-write-review-rows-the-header-and-agents-say-what-is-new ()
   (todo-write-review-tests--with-plan
     (cl-flet ((new-p (content)
-                (todo-write-view-draw-goto (todo-write-test-id "a" content))
+                (todo-write-view-goto (todo-write-test-id "a" content))
                 (cl-loop for position from (point) below (line-end-position)
                          thereis (equal '(todo-write-lines-new todo-write-lines-added)
                                         (get-text-property position 'face))))

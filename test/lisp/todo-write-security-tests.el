@@ -83,7 +83,7 @@
       (todo-write-observe key "TITLE" "\u202e#.(setq todo-write-security-tests--ran t)")
       (todo-write-test-write key (propertize "One" 'keymap (make-sparse-keymap)))
       (with-current-buffer (todo-write-show key)
-        (todo-write-view-draw-goto (todo-write-test-id key "One"))
+        (todo-write-view-goto (todo-write-test-id key "One"))
         (let ((bookmark (bookmark-make-record)))
           (should (equal bookmark (read (prin1-to-string bookmark))))
           (should (equal (cons "\\u202e#.(setq todo-write-security-tests--ran t)"

@@ -321,7 +321,7 @@
     (todo-write-test-open "One")
     (dolist (text '("“All oaks" "✓ xxx"))
       ;; The header quotes it, too.
-      (todo-write-view-draw-goto (todo-write-test-id "a" "One"))
+      (todo-write-view-goto (todo-write-test-id "a" "One"))
       (search-forward text)
       (beginning-of-line)
       (todo-write-test-press "TAB"))

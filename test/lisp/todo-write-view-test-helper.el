@@ -58,7 +58,7 @@ Times are left out.  What changed is drawn first."
 
 (defun todo-write-test-open (content)
   "Open the row of the item of thread \"a\" with CONTENT, or close it."
-  (todo-write-view-draw-goto (todo-write-test-id "a" content))
+  (todo-write-view-goto (todo-write-test-id "a" content))
   (todo-write-test-press "RET"))
 
 (defun todo-write-test-press (keys)

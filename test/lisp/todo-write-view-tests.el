@@ -578,7 +578,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
 (ert-deftest todo-write-view-ret-opens-and-closes-a-row-and-updates-keep-it-open ()
   (todo-write-test-with-view
     (todo-write-test-write "a" '("Write the text" "in_progress" "Writing") "Two")
-    (todo-write-view-draw-goto (todo-write-test-id "a" "Write the text"))
+    (todo-write-view-goto (todo-write-test-id "a" "Write the text"))
     (todo-write-test-press "RET")
     (should (string-match-p "^     Write the text\n" (buffer-string)))
     (should (string-match-p "^     since [0-9:]+$" (buffer-string)))
@@ -603,7 +603,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (todo-write-begin "a/sub" :parent "a" :parent-item (todo-write-test-id "a" "One"))
     (todo-write-test-write "a/sub" "Of the subagent")
     (todo-write-redraw)
-    (todo-write-view-draw-goto (todo-write-test-id "a" "One"))
+    (todo-write-view-goto (todo-write-test-id "a" "One"))
     (todo-write-test-press "n")
     (should (looking-at-p " +↳ a/sub"))
     (save-excursion
