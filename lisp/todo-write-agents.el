@@ -181,12 +181,9 @@ See `todo-write-dyn--report-program', also for REASON and ENDING."
   (let ((inhibit-quit t))
     (todo-write-events-publish-activity
      (todo-write-core-call todo-write-dyn--report-program
-       thread word reason ending (todo-write-agents--pid thread)))))
-
-(defun todo-write-agents--pid (thread)
-  "Return the process id of the program for the agent of THREAD, or nil."
-  (when-let* ((program (todo-write-socket-serving thread)))
-    (todo-write-socket-pid program)))
+       thread word reason ending
+       (when-let* ((program (todo-write-socket-serving thread)))
+         (todo-write-socket-pid program))))))
 
 (defun todo-write-agents--serve (program thread)
   "Let PROGRAM serve THREAD from now on."

@@ -87,22 +87,21 @@ Non-nil PAUSED means that the agent is stopped."
     ("in_progress" (if paused 'paused 'in_progress))
     (_ 'pending)))
 
+(defconst todo-write-row--faces
+  '((completed todo-write-completed todo-write-completed-shape)
+    (in_progress todo-write-in-progress todo-write-in-progress-shape)
+    (paused todo-write-paused todo-write-paused)
+    (removed todo-write-removed todo-write-removed-shape)
+    (pending todo-write-pending todo-write-pending))
+  "Alist of (KIND FACE SHAPE-FACE) of tasks.")
+
 (defun todo-write-row-face (kind)
   "Return the face of the text of a task of KIND."
-  (pcase kind
-    ('completed 'todo-write-completed)
-    ('in_progress 'todo-write-in-progress)
-    ('paused 'todo-write-paused)
-    ('removed 'todo-write-removed)
-    (_ 'todo-write-pending)))
+  (nth 1 (assq kind todo-write-row--faces)))
 
 (defun todo-write-row-shape-face (kind)
   "Return the face of the shape of a task of KIND."
-  (pcase kind
-    ('completed 'todo-write-completed-shape)
-    ('in_progress 'todo-write-in-progress-shape)
-    ('removed 'todo-write-removed-shape)
-    (_ (todo-write-row-face kind))))
+  (nth 2 (assq kind todo-write-row--faces)))
 
 ;;; Text
 
@@ -245,22 +244,15 @@ columns if there is room for these.  Each may be nil."
   (if (not (or note work))
       (if (and time (<= (length time) room)) time "")
     (let* ((lines (todo-write-row-lines (car work) (cadr work)))
+           (others `(,(todo-write-row-failed (nth 2 work) (nth 4 work)) ,(or time "")))
            (more (and (eql 1 (nth 3 work))
-                      (if lines (concat lines " " todo-write-row-more-files)
-                        todo-write-row-more-files)))
-           (parts (list note (or more lines)
-                        (todo-write-row-failed (nth 2 work) (nth 4 work)) (or time "")))
-           tail)
-      (while (and parts (not tail))
-        (setq tail (seq-find (lambda (tail) (<= (todo-write-text-width tail) room))
-                             (list (todo-write-row--in-columns parts)
-                                   (string-join (seq-remove (lambda (part) (member part '(nil "")))
-                                                            parts)
-                                                "  "))))
-        (if more
-            (setq more nil parts `(,note ,lines . ,(cddr parts)))
-          (pop parts)))
-      (or tail ""))))
+                      (string-join (remq nil (list lines todo-write-row-more-files)) " "))))
+      (or (cl-loop for parts in `(,@(and more `((,note ,more ,@others)))
+                                  . ,(cl-maplist #'identity `(,note ,lines ,@others)))
+                   thereis (seq-find (lambda (tail) (<= (todo-write-text-width tail) room))
+                                     (list (todo-write-row--in-columns parts)
+                                           (string-join (seq-difference parts '(nil "")) "  "))))
+          ""))))
 
 (defun todo-write-row--in-columns (parts)
   "Return the last of a row's PARTS in columns: note, lines, failures and time."
@@ -306,21 +298,16 @@ A dot stands between the parts of a line."
   (let ((separator (propertize (format " %s " (todo-write-text-shape 'dot))
                                'face 'todo-write-detail))
         (room (max 5 (- width indent)))
-        (column 0))
+        lines)
     (dolist (part parts)
-      (let* ((part (todo-write-text-truncate part room))
-             (size (todo-write-text-width part)))
-        (when (and (> column 0) (> (+ column (length separator) size) room))
-          (insert "\n")
-          (setq column 0))
-        (if (= column 0)
-            ;; Point stops at the beginning of a line.
-            (insert (apply #'propertize (make-string indent ?\s) (text-properties-at 0 part)))
-          (insert separator)
-          (cl-incf column (length separator)))
-        (insert part)
-        (cl-incf column size)))
-    (when parts (insert "\n"))))
+      (let ((longer (concat (car lines) separator part)))
+        (if (and lines (<= (todo-write-text-width longer) room))
+            (setcar lines longer)
+          (push (todo-write-text-truncate part room) lines))))
+    (dolist (line (nreverse lines))
+      ;; Point stops at the beginning of a line.
+      (insert (apply #'propertize (make-string indent ?\s) (text-properties-at 0 line))
+              line "\n"))))
 
 (defun todo-write-row-excerpt (items limit)
   "Return at most LIMIT of ITEMS, a vector, starting before the first open one."

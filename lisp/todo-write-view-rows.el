@@ -302,9 +302,18 @@ SUMMARY and UNSEEN are as for `todo-write-view-rows--insert-header'."
   (let* ((said (todo-write-observations thread :types '("MESSAGE" "FINAL_RESPONSE") :limit 1))
          (content (plist-get (car (append said nil)) :content))
          (text (if (consp content) (plist-get content :text) content))
-         (context (todo-write-row-context summary)))
+         (context (todo-write-row-context summary))
+         (host (todo-write-machines-host thread (plist-get (todo-write-about thread) :project)))
+         (link (and host (todo-write-machines-link-to host))))
     (delq nil
-          (list (todo-write-view-rows--host thread)
+          (list (and host
+                     (concat (propertize (concat "on " (todo-write-text-line host))
+                                         'face 'todo-write-detail)
+                             (and link (eq 'lost (todo-write-machines-link-state link))
+                                  (propertize (format-time-string
+                                               " (not connected since %H:%M)"
+                                               (todo-write-machines-link-since link))
+                                              'face 'todo-write-paused))))
                 (todo-write-view-rows--activity thread (plist-get summary :reason))
                 (when unseen
                   (propertize (concat (todo-write-text-count (plist-get unseen :files) "file")
@@ -320,18 +329,6 @@ SUMMARY and UNSEEN are as for `todo-write-view-rows--insert-header'."
                     (propertize (concat (todo-write-text-shape 'quote) text
                                         (todo-write-text-shape 'unquote))
                                 'help-echo (todo-write-text-help text))))))))
-
-(defun todo-write-view-rows--host (thread)
-  "Return the machine of the agent of THREAD, or nil for this one.
-It is said if the connection is lost."
-  (when-let* ((host (todo-write-machines-host
-                     thread (plist-get (todo-write-about thread) :project))))
-    (let ((link (todo-write-machines-link-to host)))
-      (concat (propertize (concat "on " (todo-write-text-line host)) 'face 'todo-write-detail)
-              (and link (eq 'lost (todo-write-machines-link-state link))
-                   (propertize (format-time-string " (not connected since %H:%M)"
-                                                   (todo-write-machines-link-since link))
-                               'face 'todo-write-paused))))))
 
 (defun todo-write-view-rows--activity (thread paused)
   "Return the activity of the agent of THREAD, since when and why, or nil if idle.
@@ -406,24 +403,20 @@ changes that were not reviewed.  Lines have WIDTH columns."
                                       'todo-write-dropped (plist-get item :id)))))
     (when (memq 'cleared todo-write-row-open)
       (dolist (item cleared)
-        (todo-write-view-rows--insert-cleared thread item width)))
+        (let ((id (plist-get item :id))
+              (start (point)))
+          (todo-write-row-insert item (if (equal (plist-get item :status) "completed") 'completed
+                                        'removed)
+                                 (todo-write-core-call todo-write-dyn--spent thread id) width 4 nil
+                                 (cdar (todo-write-core-call todo-write-dyn--row-work thread id)))
+          (todo-write-row-make-button start (point) 'todo-write-part
+                                      (todo-write-text-help
+                                       (todo-write-text-plain (plist-get item :content)))
+                                      'todo-write-toggle id)
+          (when (member id todo-write-row-open)
+            (todo-write-story-insert thread id width))
+          (put-text-property start (point) 'todo-write-part id))))
     (todo-write-view-rows--insert-turns thread headings running new width)))
-
-(defun todo-write-view-rows--insert-cleared (thread item width)
-  "Insert ITEM, which left the list of THREAD, in lines of WIDTH columns."
-  (let ((id (plist-get item :id))
-        (start (point)))
-    (todo-write-row-insert item (if (equal (plist-get item :status) "completed") 'completed
-                                  'removed)
-                           (todo-write-core-call todo-write-dyn--spent thread id) width 4 nil
-                           (cdar (todo-write-core-call todo-write-dyn--row-work thread id)))
-    (todo-write-row-make-button start (point) 'todo-write-part
-                                (todo-write-text-help
-                                 (todo-write-text-plain (plist-get item :content)))
-                                'todo-write-toggle id)
-    (when (member id todo-write-row-open)
-      (todo-write-story-insert thread id width))
-    (put-text-property start (point) 'todo-write-part id)))
 
 ;;; Turns
 
