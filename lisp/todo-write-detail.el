@@ -137,9 +137,12 @@ dropped."
 
 (defun todo-write-detail--change (thread change revision)
   "Return strings that describe CHANGE, a plist, of an item of THREAD.
-REVISION, a plist, made it."
+REVISION, a plist, made it.  Most renames change the active form together
+with the content, so its change is shown only if the content is unchanged."
   (let* ((type (plist-get change :type))
          (mark (concat (todo-write-detail-mark type) " "))
+         (modified (concat (todo-write-detail-mark "modified") " "))
+         (arrow (format " %s " (todo-write-text-shape 'arrow)))
          (item (plist-get change :item))
          (previous (plist-get change :previousItem)))
     (pcase type
@@ -152,31 +155,26 @@ REVISION, a plist, made it."
       ("reordered" (list (format "%smoved from %d to %d" mark
                                  (1+ (plist-get change :previousPosition))
                                  (1+ (plist-get change :position)))))
-      (_ (cl-loop for key in '(:content :activeForm :priority :owner :blockedBy :status)
-                  for text = (unless (equal (plist-get previous key) (plist-get item key))
-                               (todo-write-detail--field-change thread key previous item))
-                  when text collect text)))))
-
-(defun todo-write-detail--field-change (thread key previous item)
-  "Return how the field KEY changed from PREVIOUS to ITEM of THREAD, or nil.
-Most renames change the active form together with the content, so its
-change is shown only if the content is unchanged."
-  (let* ((mark (concat (todo-write-detail-mark "modified") " "))
-         (new (plist-get item key))
-         (renamed (format "%s %s %s"
-                          (propertize (todo-write-text-plain (format "%s" (plist-get previous key)))
-                                      'face 'todo-write-removed)
-                          (todo-write-text-shape 'arrow)
-                          (todo-write-text-plain (format "%s" new)))))
-    (pcase key
-      (:status (concat (todo-write-detail-shape previous) " " (todo-write-text-shape 'arrow)
-                       " " (todo-write-detail-shape item t)))
-      (:blockedBy (concat mark "after: " (or (todo-write-detail--blockers thread item) "none")))
-      (:content (concat mark renamed))
-      (:activeForm (when (equal (plist-get previous :content) (plist-get item :content))
-                     (concat mark "active form: " renamed)))
-      (_ (format "%s%s %s" mark (substring (symbol-name key) 1)
-                 (todo-write-text-plain (or new "none")))))))
+      (_ (cl-loop
+          with changed = (seq-remove (lambda (key)
+                                       (equal (plist-get previous key) (plist-get item key)))
+                                     '(:content :activeForm :priority :owner :blockedBy :status))
+          for key in (if (memq :content changed) (remq :activeForm changed) changed)
+          for new = (plist-get item key)
+          for renamed = (concat
+                         (propertize (todo-write-text-plain (format "%s" (plist-get previous key)))
+                                     'face 'todo-write-removed)
+                         arrow (todo-write-text-plain (format "%s" new)))
+          collect
+          (pcase key
+            (:status (concat (todo-write-detail-shape previous) arrow
+                             (todo-write-detail-shape item t)))
+            (:blockedBy
+             (concat modified "after: " (or (todo-write-detail--blockers thread item) "none")))
+            (:content (concat modified renamed))
+            (:activeForm (concat modified "active form: " renamed))
+            (_ (format "%s%s %s" modified (substring (symbol-name key) 1)
+                       (todo-write-text-plain (or new "none"))))))))))
 
 (defun todo-write-detail-mark (type)
   "Return the mark of a change of TYPE, a string with a shape."

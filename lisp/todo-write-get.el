@@ -52,26 +52,24 @@ WAY is `download' or `build'."
    (unless (todo-write-get--build-problem)
      '((build . "Build it now, with cargo")))))
 
-(defun todo-write-get--choose (reason ways)
-  "Return the way to use, a symbol in WAYS, or nil.
-Obey `todo-write-module-source'.  A question begins with REASON.  Once
-the user has declined all ways, do not ask again."
-  (if (eq todo-write-module-source 'ask)
-      (and ways (todo-write-get--can-ask-p) (not todo-write-module-declined)
-           (let ((todo-write-module-asking t))
-             (or (car (seq-find (lambda (way) (y-or-n-p (format "%s  %s? " reason (cdr way))))
-                                ways))
-                 (ignore (setq todo-write-module-declined t)))))
-    (car (assq todo-write-module-source ways))))
-
 (defun todo-write-get-file (name reason)
   "Download or build NAME, or signal an error that names the remedy.
-REASON is a sentence that says why it is needed."
-  (pcase (if (todo-write-get--process name) 'build
-           (todo-write-get--choose reason (todo-write-get--ways name)))
-    ('download (todo-write-get--download name))
-    ('build (todo-write-get--build name))
-    (_ (todo-write-module-error "%s  %s" reason (todo-write-get-remedy name)))))
+Obey `todo-write-module-source'.  A question begins with REASON, a sentence
+that says why NAME is needed.  Once the user has declined all ways, do not
+ask again."
+  (let ((ways (todo-write-get--ways name)))
+    (pcase (cond ((todo-write-get--process name) 'build)
+                 ((not (eq todo-write-module-source 'ask))
+                  (car (assq todo-write-module-source ways)))
+                 ((and ways (todo-write-get--can-ask-p) (not todo-write-module-declined))
+                  (let ((todo-write-module-asking t))
+                    (or (car (seq-find (lambda (way)
+                                         (y-or-n-p (format "%s  %s? " reason (cdr way))))
+                                       ways))
+                        (ignore (setq todo-write-module-declined t))))))
+      ('download (todo-write-get--download name))
+      ('build (todo-write-get--build name))
+      (_ (todo-write-module-error "%s  %s" reason (todo-write-get-remedy name))))))
 
 (defun todo-write-get-remedy (name)
   "Return how the user can get NAME, a sentence without its period."

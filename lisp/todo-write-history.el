@@ -203,24 +203,23 @@ list."
           (cl-loop
            for (revision previous) on revisions
            for number = (plist-get revision :revision)
-           collect (todo-write-history--entry revision (or (plist-get previous :revision) 0))
+           for text = (todo-write-history--changes-text
+                       (plist-get (todo-write-changes-between
+                                   todo-write-view-thread
+                                   (or (plist-get previous :revision) 0) number)
+                                  :changes))
+           collect
+           (list number
+                 (vconcat
+                  (mapcar (lambda (cell) (propertize cell 'face 'todo-write-time))
+                          (list (todo-write-text-clock (plist-get revision :timestamp))
+                                (if (equal (plist-get revision :author) "user") "you" "agent")
+                                (number-to-string number)))
+                  (list (todo-write-text-helped
+                         text (concat text "\nRET, mouse-1: show this revision")))))
            when (or (plist-get revision :replaces) (= 1 number))
            collect (list nil (vector "" "" "" (todo-write-history--heading revision turns))))
           (list " " (string-replace "%" "%%" (todo-write-text-line (or title "") 40))))))
-
-(defun todo-write-history--entry (revision previous)
-  "Return the entry of REVISION, a plist, which followed that of number PREVIOUS."
-  (let* ((number (plist-get revision :revision))
-         (text (todo-write-history--changes-text
-                (plist-get (todo-write-changes-between todo-write-view-thread previous number)
-                           :changes))))
-    (list number
-          (vconcat (mapcar (lambda (cell) (propertize cell 'face 'todo-write-time))
-                           (list (todo-write-text-clock (plist-get revision :timestamp))
-                                 (if (equal (plist-get revision :author) "user") "you" "agent")
-                                 (number-to-string number)))
-                   (list (todo-write-text-helped
-                          text (concat text "\nRET, mouse-1: show this revision")))))))
 
 (defun todo-write-history--heading (revision turns)
   "Return the heading of the list that began with REVISION.
