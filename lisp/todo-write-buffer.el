@@ -245,6 +245,20 @@ Before Emacs 29, `equal-including-properties' compares these with `eq'."
                           (todo-write-buffer-same-p (append a nil) (append b nil))))
         (t (equal a b))))
 
+(defvar-local todo-write-buffer-made nil
+  "Hash table of what `todo-write-buffer-make' returned last, by arguments.")
+
+(defun todo-write-buffer-make (function lists)
+  "Return what FUNCTION returns for each of LISTS of arguments.
+What it returned for the same arguments when this buffer was drawn last is
+used again."
+  (let ((before (or todo-write-buffer-made (make-hash-table))))
+    (setq todo-write-buffer-made (make-hash-table :test #'equal))
+    (mapcar (lambda (args)
+              (puthash args (or (gethash args before) (apply function args))
+                       todo-write-buffer-made))
+            lists)))
+
 (defun todo-write-buffer-keep (place find draw)
   "Call DRAW; keep point, the mark and all windows in their places.
 PLACE returns the place of a position, and FIND the position of a place in

@@ -221,19 +221,21 @@ a narrow WIDTH omits others."
                     ("Project" ,project) ("Plan" ,(max 8 (- free now project)))
                     ("Done" 5 nil :right-align t) ("Now" ,now))))))
 
-(defun todo-write-list--entry (agent agents columns)
+(defun todo-write-list--twin-p (agent agents)
+  "Return non-nil if another one of AGENTS has the title and the folder of AGENT."
+  (and (plist-get agent :title)
+       (seq-some (lambda (other)
+                   (and (not (eq other agent))
+                        (equal (plist-get other :title) (plist-get agent :title))
+                        (equal (todo-write-agent-folder other) (todo-write-agent-folder agent))))
+                 agents)))
+
+(defun todo-write-list--entry (agent columns twin age now)
   "Return the entry of AGENT in COLUMNS, as in `tabulated-list-entries'.
-If another one of AGENTS looks alike, a short id precedes the title."
+If TWIN, another one looks alike, and a short id precedes the title.  AGE
+and NOW are cells."
   (let* ((thread (plist-get agent :thread))
          (summary (plist-get agent :plan))
-         (title (plist-get agent :title))
-         (twin (and title
-                    (seq-some (lambda (other)
-                                (and (not (eq other agent))
-                                     (equal (plist-get other :title) title)
-                                     (equal (todo-write-agent-folder other)
-                                            (todo-write-agent-folder agent))))
-                              agents)))
          (session (plist-get (todo-write-core-call todo-write-dyn--identity thread) :session))
          (id (if twin (concat (todo-write-text-line (or session thread) 7) " ") "")))
     (list thread
@@ -253,11 +255,11 @@ If another one of AGENTS looks alike, a short id precedes the title."
                  (todo-write-text-helped
                   (pcase name
                     ("State" (todo-write-list--state agent))
-                    ("Since" (todo-write-list--age agent))
+                    ("Since" age)
                     ("Agent" (todo-write-list--program agent))
                     ("Done" (if (memq (plist-get summary :state) '(nil empty)) ""
                               (plist-get summary :count)))
-                    ("Now" (todo-write-text-truncate (todo-write-list--now agent) width)))))))
+                    ("Now" (todo-write-text-truncate now width)))))))
             columns)))))
 
 (defun todo-write-list--push (button)
@@ -297,7 +299,12 @@ KEEP non-nil means that those that are there keep their order."
          (columns (todo-write-list--columns (1+ todo-write-buffer-width))))
     (setq todo-write-list--agents agents)
     (list columns
-          (mapcar (lambda (agent) (todo-write-list--entry agent agents columns)) agents)
+          (todo-write-buffer-make
+           #'todo-write-list--entry
+           (mapcar (lambda (agent)
+                     (list agent columns (todo-write-list--twin-p agent agents)
+                           (todo-write-list--age agent) (todo-write-list--now agent)))
+                   agents))
           (unless (equal agents sorted)
             '(:propertize " g sorts" face todo-write-paused))
           (when (> older 0)

@@ -39,9 +39,6 @@
 (defvar-local todo-write-view-rows-summary nil
   "The `todo-write-summary' of the thread when the buffer was last drawn.")
 
-(defvar-local todo-write-view-rows-texts nil
-  "Hash table of the texts of rows and what they were made of.")
-
 (defun todo-write-view-rows-current-id ()
   "Return the id of the task that was in progress when last drawn, or nil."
   (plist-get (plist-get todo-write-view-rows-summary :current) :id))
@@ -132,19 +129,20 @@ no such row."
 
 (defun todo-write-view-rows--rows (tasks unseen)
   "Return the rows of TASKS, (KIND . ITEM), as a list of (ITEM . TEXT).
-UNSEEN are the ids of those with changes that were not reviewed.  Texts of
-the last time stay if they are made of the same."
+UNSEEN are the ids of those with changes that were not reviewed."
   (let* ((thread todo-write-view-thread)
          (work (and tasks (todo-write-core-call todo-write-dyn--row-work thread nil)))
          ;; A note names the positions of other tasks of the list.
          (items (cl-loop for (kind . item) in tasks
-                         unless (eq kind 'removed) collect item))
-         (before todo-write-view-rows-texts))
-    (setq todo-write-view-rows-texts (make-hash-table :test #'equal))
-    (mapcar
-     (pcase-lambda (`(,kind . ,item))
-       (let* ((id (plist-get item :id))
-              (made-of
+                         unless (eq kind 'removed) collect item)))
+    (cl-mapcar
+     #'cons
+     (mapcar #'cdr tasks)
+     (todo-write-buffer-make
+      #'todo-write-view-rows--row
+      (cl-loop for (kind . item) in tasks
+               for id = (plist-get item :id)
+               collect
                `(,item ,kind ,todo-write-buffer-width ,todo-write-row-scale
                        ,@(unless (eq kind 'removed)
                            (list (todo-write-core-call todo-write-dyn--spent thread id)
@@ -152,12 +150,7 @@ the last time stay if they are made of the same."
                                           (todo-write-agent-unsaved-note thread))
                                      (todo-write-row-note item items todo-write-view-rows-summary))
                                  (cdr (assoc id work))
-                                 (and (member id unseen) t)))))
-              (text (or (and before (gethash made-of before))
-                        (apply #'todo-write-view-rows--row made-of))))
-         (puthash made-of text todo-write-view-rows-texts)
-         (cons item text)))
-     tasks)))
+                                 (and (member id unseen) t)))))))))
 
 (defun todo-write-view-rows--row (item kind width _scale &optional spent note work new)
   "Return the row of ITEM; NEW is non-nil if some of its lines were not reviewed.

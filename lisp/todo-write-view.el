@@ -219,7 +219,7 @@ It is for `revert-buffer'."
   (when todo-write-view-thread
     (todo-write-core-call todo-write-dyn--refresh todo-write-view-thread))
   (todo-write-text-forget-shapes)
-  (setq todo-write-view-rows-texts nil)
+  (setq todo-write-buffer-made nil)
   (todo-write-view-draw-all))
 
 ;;; Plans that show themselves
