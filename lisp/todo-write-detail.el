@@ -319,7 +319,7 @@ KEY is what opens all of them."
              do (insert (todo-write-row-button
                          (string-trim-right
                           (todo-write-row-align
-                           "     " (todo-write-text-truncate-start path room) (+ 7 room) numbers
+                           "     " (todo-write-text-truncate path room t) (+ 7 room) numbers
                            (if (plist-get file :byCommand)
                                (propertize "  by command" 'face 'todo-write-detail)
                              "")))

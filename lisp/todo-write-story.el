@@ -320,7 +320,7 @@ DAY is the date that is above them, nil for today."
                          (todo-write-text-shape 'unquote))
                  'face (if (eq kind 'said) 'default 'todo-write-prompt)))
     ('thought (propertize (todo-write-text-truncate text width) 'face 'todo-write-thought))
-    ('edit (todo-write-text-truncate-start text width))
+    ('edit (todo-write-text-truncate text width t))
     (_ (todo-write-text-truncate text width))))
 
 (defun todo-write-story--right (thread entry)

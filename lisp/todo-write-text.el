@@ -43,7 +43,6 @@
     (refused ?⊘ "!")
     (git ?◆ "*")
     (ended ?■ "#")
-    (resumed ?▶ ">")
     (at-least ?≥ ">=")
     (newline ?⏎ "\\n"))
   "Alist of (KIND CHARACTER ASCII-STRING).")
@@ -208,26 +207,19 @@ If TEXT is not a string, return LABEL."
   ;; `string-width' is slow on a graphical display.
   (if (= (length string) (string-bytes string)) (length string) (string-width string)))
 
-(defun todo-write-text-truncate (string width)
-  "Return STRING truncated to WIDTH columns, ending in an ellipsis if cut."
-  (if (<= (todo-write-text-width string) width)
-      string
-    (let ((ellipsis (todo-write-text-shape 'ellipsis)))
-      (if (< width (string-width ellipsis))
-          ""
-        (truncate-string-to-width
-         string width 0 nil
-         (apply #'propertize ellipsis (text-properties-at (1- (length string)) string)))))))
-
-(defun todo-write-text-truncate-start (string width)
-  "Return STRING truncated to WIDTH columns, beginning with an ellipsis if cut.
-The end of a file's name tells more than its beginning."
+(defun todo-write-text-truncate (string width &optional start)
+  "Return STRING truncated to WIDTH columns, ending in an ellipsis if cut.
+START non-nil means to cut the beginning instead: the end of a file's name
+tells more than that."
   (let ((ellipsis (todo-write-text-shape 'ellipsis))
         (whole (todo-write-text-width string)))
     (cond ((<= whole width) string)
           ((< width (string-width ellipsis)) "")
-          (t (concat ellipsis (truncate-string-to-width
-                               string whole (- (+ whole (string-width ellipsis)) width)))))))
+          (start (concat ellipsis (truncate-string-to-width
+                                   string whole (- (+ whole (string-width ellipsis)) width))))
+          (t (truncate-string-to-width
+              string width 0 nil
+              (apply #'propertize ellipsis (text-properties-at (1- (length string)) string)))))))
 
 (defun todo-write-text-unmark (line)
   "Return LINE without Markdown's marks of bold text and links."

@@ -166,17 +166,13 @@ START is the current one by default."
   (set-window-parameter window 'todo-write-places
                         (todo-write-view-draw--window-state window start)))
 
-(defun todo-write-view-draw-stay (window)
-  "Let WINDOW no longer follow."
-  (set-window-parameter window 'todo-write-places nil))
-
 (defun todo-write-view-draw-set-up-following ()
   "Let windows of the current buffer stop following when the user moves in them."
   (add-hook 'pre-redisplay-functions
             ;; Point may come back to where it was before the plan is drawn again.
             (lambda (window)
               (unless (todo-write-view-draw--following-p window)
-                (todo-write-view-draw-stay window)))
+                (set-window-parameter window 'todo-write-places nil)))
             nil t)
   (add-hook 'window-scroll-functions
             ;; Redisplay scrolls to show point, for example when a window becomes lower.
@@ -315,7 +311,7 @@ Windows that follow the task in progress go to it."
         (if (memq window following)
             (todo-write-view-draw-follow window)
           ;; Drawing may move point to where it was noted.
-          (todo-write-view-draw-stay window)))
+          (set-window-parameter window 'todo-write-places nil)))
       (pcase (mapcar #'todo-write-view-draw-of-place narrowed)
         (`(,(and start (pred identity)) ,(and end (pred identity)))
          (narrow-to-region start end))))

@@ -445,7 +445,7 @@ On a file, close the story that it is in, and move to its heading."
                                       (cons element todo-write-view-rows-open))))
   ;; The user reads there now.
   (unless (todo-write-view-draw-on-title-p (selected-window))
-    (todo-write-view-draw-stay (selected-window)))
+    (set-window-parameter nil 'todo-write-places nil))
   (todo-write-view-draw-all))
 
 (defun todo-write-view--toggle-all ()
