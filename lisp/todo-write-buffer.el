@@ -95,7 +95,8 @@ the user has set for the mode stays."
   "Set up the current buffer as a read-only one, which DRAW draws.
 DOES is a plist of functions: `:revert' is for `revert-buffer', by default
 DRAW; RET calls `:visit', TAB `:toggle' with its prefix argument, and n and
-p call `:step' with a number of rows."
+p call `:step' with a number of rows; and `:press' gets a button of the type
+`todo-write-button'."
   (todo-write-menu-begin-mode)
   (setq bidi-paragraph-direction 'left-to-right ; Or Hebrew tasks reverse their rows.
         show-trailing-whitespace nil
@@ -181,7 +182,8 @@ agent that it works for."
 
 (define-button-type 'todo-write-button
   ;; Texts have faces of their own, and the keys of the mode press them.
-  'face nil 'keymap nil 'help-echo nil)
+  'face nil 'keymap nil 'help-echo nil
+  'action (lambda (button) (todo-write-buffer--do :press button)))
 
 (defun todo-write-buffer--do (what &rest arguments)
   "Call with ARGUMENTS what WHAT, a keyword, does in this buffer."

@@ -323,7 +323,7 @@ KEY is what opens all of them."
                            (if (plist-get file :byCommand)
                                (propertize "  by command" 'face 'todo-write-detail)
                              "")))
-                         'todo-write-file "RET, mouse-1: visit the file; =: show its changes"
+                         "RET, mouse-1: visit the file; =: show its changes"
                          'todo-write-file (plist-get file :path)
                          'todo-write-key (cons (cdr key) (plist-get file :path)))
                         "\n"))
@@ -331,7 +331,7 @@ KEY is what opens all of them."
       (insert (todo-write-row-button
                (propertize (format "     %s more" (todo-write-text-count (length rest) "file"))
                            'face 'todo-write-detail)
-               'todo-write-part "RET, mouse-1: show them" 'todo-write-toggle key)
+               "RET, mouse-1: show them" 'todo-write-toggle key)
               "\n"))))
 
 ;;; Calls

@@ -311,7 +311,7 @@ KEEP non-nil means that those that are there keep their order."
             (todo-write-row-button
              (propertize (format " %d older; RET shows %s\n" older (if (> older 1) "them" "it"))
                          'face 'todo-write-time)
-             'todo-write-button "RET, mouse-1: show them"
+             "RET, mouse-1: show them"
              'action #'todo-write-list--toggle-older)))))
 
 ;;;###autoload

@@ -105,18 +105,18 @@ Non-nil PAUSED means that the agent is stopped."
 
 ;;; Text
 
-(defun todo-write-row-make-button (start end type help &rest properties)
-  "Make the text from START to END a button of TYPE with HELP and PROPERTIES.
-The buffer that shows the text says by TYPE what pressing it does; see
-`define-button-type'."
-  (apply #'make-text-button start end 'type type 'help-echo help
+(defun todo-write-row-make-button (start end help &rest properties)
+  "Make the text from START to END a button with HELP and PROPERTIES.
+Without an `action', the buffer that shows the text says what pressing it
+does; see `todo-write-buffer-set-up'."
+  (apply #'make-text-button start end 'type 'todo-write-button 'help-echo help
          ;; Emacs highlights adjacent lines together if they share the list.
          'mouse-face (list 'highlight) properties))
 
-(defun todo-write-row-button (text type help &rest properties)
-  "Return TEXT as a button of TYPE with HELP and PROPERTIES.
+(defun todo-write-row-button (text help &rest properties)
+  "Return TEXT as a button with HELP and PROPERTIES.
 See `todo-write-row-make-button'."
-  (apply #'todo-write-row-make-button (copy-sequence text) nil type help properties))
+  (apply #'todo-write-row-make-button (copy-sequence text) nil help properties))
 
 (defvar todo-write-row-scale 1
   "The width of a column of the font that is drawn, as a multiple of the frame's.")

@@ -199,7 +199,7 @@ CUT non-nil means that the heading of a turn shows its line in part."
       (insert (todo-write-row-button (propertize (if newest "     Earlier"
                                                    (format "     %d earlier" hidden))
                                                  'face 'todo-write-detail)
-                                     'todo-write-part "RET, mouse-1: show them"
+                                     "RET, mouse-1: show them"
                                      'todo-write-toggle (cons 'earlier id))
               "\n"))
     (todo-write-story--insert-entries
@@ -299,7 +299,7 @@ DAY is the date that is above them, nil for today."
                                    (propertize (todo-write-text-truncate reason (- width end 3))
                                                'face 'todo-write-failed)))))
             "\n")
-    (todo-write-row-make-button start (point) 'todo-write-entry
+    (todo-write-row-make-button start (point)
                                 (todo-write-text-help
                                  (concat line "\n" words
                                          (and code (not (eql code 0))
@@ -362,7 +362,7 @@ value of that property in the line of ENTRY."
       (dolist (line (split-string (todo-write-text-trim-end (todo-write-text-plain-lines text))
                                   "\n"))
         (todo-write-detail-insert-filled line width todo-write-story--head (eq kind 'edit))))
-    (todo-write-row-make-button start (point) 'todo-write-entry nil
+    (todo-write-row-make-button start (point) nil
                                 'todo-write-entry entry
                                 'todo-write-key (plist-get entry :key)
                                 'todo-write-toggle (plist-get entry :key)

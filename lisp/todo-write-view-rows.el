@@ -83,8 +83,8 @@ line has the property `todo-write-part'; see todo-write-view-draw.el."
                                                     'face 'todo-write-completed-shape)
                                         (propertize (format " +%d done\n" count)
                                                     'face 'todo-write-fold))
-                                'todo-write-fold "RET, mouse-1: show the completed tasks"
-                                'todo-write-part (list 'fold id)))))))
+                                "RET, mouse-1: show the completed tasks"
+                                'todo-write-fold t 'todo-write-part (list 'fold id)))))))
           (pcase state
             ('nil (add 'welcome #'todo-write-view-rows--insert-welcome (and headings thread)))
             ('empty (insert (propertize " The list is empty.\n" 'face 'todo-write-detail))))
@@ -160,7 +160,7 @@ KIND, WIDTH, SPENT, NOTE and WORK are as in `todo-write-row-insert'."
       (todo-write-row-insert item kind spent width nil note work)
       (when new
         (todo-write-row-mark-new (point-min)))
-      (todo-write-row-make-button (point-min) (point-max) 'todo-write-part
+      (todo-write-row-make-button (point-min) (point-max)
                                   (todo-write-text-help
                                    (todo-write-text-plain (plist-get item :content)))
                                   'todo-write-id id 'todo-write-part id 'todo-write-toggle id
@@ -208,7 +208,7 @@ nesting, from 1."
                   (propertize name 'face 'todo-write-child)
                   (todo-write-row-progress summary)
                   (todo-write-row-near-width width))
-                 'todo-write-child "RET, mouse-1: show this list" 'todo-write-child key)
+                 "RET, mouse-1: show this list" 'todo-write-child key)
                 "\n")
         (when (or open (memq state '(active paused)))
           (let* ((items (todo-write-items key))
@@ -381,7 +381,7 @@ changes that were not reviewed.  Lines have WIDTH columns."
                 (when items
                   (todo-write-row-button
                    (propertize (format "%d %s" (length items) key) 'face 'todo-write-detail)
-                   'todo-write-part (concat "RET, mouse-1: show the " help)
+                   (concat "RET, mouse-1: show the " help)
                    'todo-write-toggle key))))
       (todo-write-row-insert-flow
        (delq nil (list (count dropped 'dropped "tasks that the agent dropped")
@@ -392,7 +392,7 @@ changes that were not reviewed.  Lines have WIDTH columns."
       (dolist (item dropped)
         (let ((start (point)))
           (todo-write-row-insert item 'removed nil width 2)
-          (todo-write-row-make-button start (point) 'todo-write-dropped "R: bring it back"
+          (todo-write-row-make-button start (point) "R: bring it back"
                                       'todo-write-dropped (plist-get item :id)))))
     (when (memq 'cleared todo-write-row-open)
       (dolist (item cleared)
@@ -402,7 +402,7 @@ changes that were not reviewed.  Lines have WIDTH columns."
                                         'removed)
                                  (todo-write-core-call todo-write-dyn--spent thread id) width 4 nil
                                  (cdar (todo-write-core-call todo-write-dyn--row-work thread id)))
-          (todo-write-row-make-button start (point) 'todo-write-part
+          (todo-write-row-make-button start (point)
                                       (todo-write-text-help
                                        (todo-write-text-plain (plist-get item :content)))
                                       'todo-write-toggle id)
@@ -432,7 +432,7 @@ RUNNING, NEW and WIDTH are as in `todo-write-view-rows--insert-below'."
              for cut = (todo-write-view-rows--insert-heading heading tail is-open near)
              when (memql (cdr id) new)
              do (todo-write-row-mark-new start)
-             do (todo-write-row-make-button start (point) 'todo-write-part
+             do (todo-write-row-make-button start (point)
                                             (todo-write-text-help
                                              (or (plist-get heading :prompt)
                                                  "What was done before the first prompt"))
@@ -443,7 +443,7 @@ RUNNING, NEW and WIDTH are as in `todo-write-view-rows--insert-below'."
       (insert (todo-write-row-button
                (propertize (concat " " (todo-write-text-count earlier "earlier prompt"))
                            'face 'todo-write-detail)
-               'todo-write-part "RET, mouse-1: show the earlier prompts"
+               "RET, mouse-1: show the earlier prompts"
                'todo-write-toggle 'turns 'todo-write-part 'earlier)
               (propertize "\n" 'todo-write-part 'earlier)))))
 
@@ -497,11 +497,9 @@ the turn above began, or nil; a date that both have is left out."
 
 ;;; Without a plan
 
-(define-button-type 'todo-write-welcome :supertype 'todo-write-button)
-
 (defun todo-write-view-rows--link (label command)
   "Return LABEL as a button that calls COMMAND interactively."
-  (todo-write-row-button (propertize label 'face 'link) 'todo-write-welcome
+  (todo-write-row-button (propertize label 'face 'link)
                          (format "RET, mouse-1: M-x %s" command)
                          'action (lambda (_) (call-interactively command))))
 

@@ -87,6 +87,7 @@ and \\[todo-write-menu] shows all keys.
   (todo-write-buffer-set-up #'todo-write-view-draw-all
                           :revert #'todo-write-view-refresh
                           :visit #'todo-write-view--visit
+                          :press #'todo-write-view--press
                           :toggle (lambda (all)
                                     (if all (todo-write-view--toggle-all)
                                       (todo-write-view--visit 'toggle)))
@@ -394,32 +395,20 @@ says that it cost."
     (message "%s" (if (string-empty-p text) "Nothing is known of the tokens of this session"
                     text))))
 
-;; What is at point is a button.  Its `action' is for RET and clicks.  TAB opens or closes
-;; what it has as `todo-write-toggle', an element of `todo-write-view-rows-open'.
-
-(define-button-type 'todo-write-part :supertype 'todo-write-button
-  'action #'todo-write-view--toggle)
-
-(define-button-type 'todo-write-fold :supertype 'todo-write-button
-  'action (lambda (_) (todo-write-view-toggle-fold)))
-
-(define-button-type 'todo-write-child :supertype 'todo-write-button
-  'action (lambda (button) (todo-write-show (button-get button 'todo-write-child))))
-
-(define-button-type 'todo-write-file :supertype 'todo-write-button
-  'action (lambda (button)
-            (todo-write-visit-open-file todo-write-view-thread
-                                        (button-get button 'todo-write-file))))
-
-(define-button-type 'todo-write-entry :supertype 'todo-write-button
-  'action (lambda (button)
-            (let ((entry (button-get button 'todo-write-entry)))
-              (if (memq (plist-get entry :kind) '(command edit call git))
-                  (todo-write-visit-entry todo-write-view-thread entry)
-                (todo-write-view--toggle button)))))
-
-(define-button-type 'todo-write-dropped :supertype 'todo-write-button
-  'action (lambda (_) (user-error "R brings this task back")))
+(defun todo-write-view--press (button)
+  "Visit or open what BUTTON stands for.
+What opens in place has as `todo-write-toggle' an element of
+`todo-write-view-rows-open'."
+  (let ((child (button-get button 'todo-write-child))
+        (file (button-get button 'todo-write-file))
+        (entry (button-get button 'todo-write-entry)))
+    (cond (child (todo-write-show child))
+          (file (todo-write-visit-open-file todo-write-view-thread file))
+          ((and entry (memq (plist-get entry :kind) '(command edit call git)))
+           (todo-write-visit-entry todo-write-view-thread entry))
+          ((button-get button 'todo-write-fold) (todo-write-view-toggle-fold))
+          ((button-get button 'todo-write-toggle) (todo-write-view--toggle button))
+          (t (user-error "R brings this task back")))))
 
 (defun todo-write-view--visit (&optional toggle)
   "Visit what is at point: a file, the output of a command, another plan.
@@ -431,7 +420,7 @@ TOGGLE non-nil opens or closes whatever can be opened."
           ((and toggle (or (button-get button 'todo-write-toggle)
                            (button-get button 'todo-write-file)))
            (todo-write-view--toggle button))
-          (t (funcall (button-get button 'action) button)))))
+          (t (push-button button)))))
 
 (defun todo-write-view--toggle (button)
   "Open or close what BUTTON stands for, and draw the plan.
@@ -467,8 +456,7 @@ The turn that runs is open by itself."
 See `todo-write-view-fold-completed'."
   (interactive nil todo-write-view-mode)
   (todo-write-buffer-require 'todo-write-view-mode)
-  (cl-flet ((folded-p () (text-property-any (point-min) (point-max) 'category
-                                            (button-category-symbol 'todo-write-fold))))
+  (cl-flet ((folded-p () (text-property-any (point-min) (point-max) 'todo-write-fold t)))
     (setq todo-write-view-rows-fold (not (folded-p)))
     (todo-write-view-draw-all)
     (when (and todo-write-view-rows-fold (not (folded-p)))
