@@ -66,12 +66,8 @@ nothing.
   (setq-local todo-write-events-draw #'todo-write-review--set-header
               todo-write-visit-markdown #'todo-write-review--markdown)
   (buffer-disable-undo)
-  (add-hook 'window-buffer-change-functions
-            ;; What is new may have changed before WINDOW showed it.
-            (lambda (window)
-              (when (todo-write-events-marked-p (window-buffer window))
-                (todo-write-later (window-buffer window))))
-            nil t)
+  ;; What is new may have changed before a window showed it.
+  (add-hook 'window-buffer-change-functions #'todo-write-buffer-fit nil t)
   (add-hook 'todo-write-events-functions #'todo-write-review--on-event))
 
 (todo-write-menu-define 'todo-write-review-mode todo-write-review-mode-map "Review"

@@ -110,9 +110,7 @@ These are control characters, bidirectional overrides, zero-width
 characters, other blanks and the like; U+202E becomes \\u202e."
   ;; Case-sensitive matching is faster.
   (let ((case-fold-search nil)
-        (string (if (or (text-properties-at 0 string) (next-property-change 0 string))
-                    (substring-no-properties string)
-                  string)))
+        (string (substring-no-properties string)))
     (if (not (string-match-p todo-write-text-unseen string))
         string
       (replace-regexp-in-string
