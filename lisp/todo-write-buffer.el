@@ -372,24 +372,21 @@ NOTE and MORE are as in `todo-write-buffer-set-up-table'."
          #'todo-write-buffer--row #'todo-write-buffer--of-row
          (if (and same old tabulated-list-use-header-line
                   (equal (mapcar #'car old) (mapcar #'car entries)))
-             (lambda () (todo-write-buffer--replace-rows old entries))
+             (lambda ()
+               ;; Many rows are there, and few change at once.
+               (goto-char (point-min))
+               (cl-loop for before in old
+                        for after in entries
+                        do (if (todo-write-buffer-same-p before after)
+                               (forward-line)
+                             (delete-region (point) (line-beginning-position 2))
+                             (apply tabulated-list-printer after))))
            (lambda ()
              (tabulated-list-init-header)
              (tabulated-list-print)
              (when more
                (goto-char (point-max))
                (insert more)))))))))
-
-(defun todo-write-buffer--replace-rows (old new)
-  "Print those of the entries NEW that differ from OLD, which have the same ids.
-Many rows are there, and few change at once."
-  (goto-char (point-min))
-  (cl-loop for before in old
-           for after in new
-           do (if (todo-write-buffer-same-p before after)
-                  (forward-line)
-                (delete-region (point) (line-beginning-position 2))
-                (apply tabulated-list-printer after))))
 
 (defun todo-write-buffer--row (position &optional start)
   "Return the place of POSITION in a table.

@@ -115,6 +115,7 @@ Signal a `user-error' if TEXT is blank or nothing is found."
 (defun todo-write-search--table ()
   "Return the places, as for `todo-write-buffer-set-up-table'."
   (let* ((places todo-write-search--places)
+         (case-fold-search t)
          (regexp (regexp-opt (split-string todo-write-search--text)))
          (all (and todo-write-view-thread (todo-write-story-all-headings todo-write-view-thread)))
          (turns (and (seq-some #'todo-write-story-heading-name all) all))
@@ -126,35 +127,34 @@ Signal a `user-error' if TEXT is blank or nothing is found."
                 `(("Plan" ,(min 30 (apply #'max 4 titles)) t)))
             ,@(and turns '(("Prompt" 24 t)))
             ("What" 7 t) ("Text" 0))
-          (mapcar (lambda (place) (todo-write-search--entry place regexp turns)) places)
+          (mapcar
+           (lambda (place)
+             (let ((line (replace-regexp-in-string
+                          regexp (lambda (match) (propertize match 'face 'match))
+                          (todo-write-text-line (plist-get place :line)) t t))
+                   (title (todo-write-text-line (plist-get place :title)))
+                   (time (plist-get place :timestamp)))
+               (list place
+                     (vconcat
+                      (list (propertize (todo-write-text-age (/ time 1000.0))
+                                        'face 'todo-write-time))
+                      (unless todo-write-view-thread
+                        (list (todo-write-text-helped (propertize title 'face 'bold))))
+                      (when turns
+                        (list (propertize (or (todo-write-story-heading-name
+                                               (todo-write-story-heading-at turns time))
+                                              "")
+                                          'face 'todo-write-prompt)))
+                      (list (propertize (alist-get (plist-get place :type)
+                                                   todo-write-search--words
+                                                   "said" nil #'equal)
+                                        'face 'todo-write-time)
+                            (todo-write-text-helped
+                             line (format "%s\n%s\nRET, mouse-1: go there"
+                                          (todo-write-text-clock time) line)))))))
+           places)
           (format ": %s%s" (todo-write-text-count (length places) "place")
                   (if (< (length places) todo-write-search--limit) "" ", the newest")))))
-
-(defun todo-write-search--entry (place regexp turns)
-  "Return the entry of PLACE; what REGEXP matches is highlighted.
-TURNS is as from `todo-write-story-all-headings', or nil."
-  (let* ((case-fold-search t)
-         (line (replace-regexp-in-string regexp (lambda (match) (propertize match 'face 'match))
-                                         (todo-write-text-line (plist-get place :line)) t t))
-         (title (todo-write-text-line (plist-get place :title))))
-    (list place
-          (vconcat
-           (list (propertize (todo-write-text-age (/ (plist-get place :timestamp) 1000.0))
-                             'face 'todo-write-time))
-           (unless todo-write-view-thread
-             (list (todo-write-text-helped (propertize title 'face 'bold))))
-           (when turns
-             (list (propertize (or (todo-write-story-heading-name
-                                    (todo-write-story-heading-at
-                                     turns (plist-get place :timestamp)))
-                                   "")
-                               'face 'todo-write-prompt)))
-           (list (propertize (alist-get (plist-get place :type) todo-write-search--words
-                                        "said" nil #'equal)
-                             'face 'todo-write-time)
-                 (todo-write-text-helped
-                  line (format "%s\n%s\nRET, mouse-1: go there"
-                               (todo-write-text-clock (plist-get place :timestamp)) line)))))))
 
 ;;; Going there
 

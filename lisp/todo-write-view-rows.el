@@ -53,11 +53,7 @@ line has the property `todo-write-part'; see todo-write-view-draw.el."
         (todo-write-row-open todo-write-view-rows-open)
         (width todo-write-buffer-width)
         (beside-efrit (equal "*todo-write*" (buffer-name))))
-    (cl-flet ((ask (function &rest args) (and thread (apply function thread args)))
-              (add (part function &rest args)
-                (let ((start (point)))
-                  (apply function args)
-                  (put-text-property start (point) 'todo-write-part part))))
+    (cl-flet ((ask (function &rest args) (and thread (apply function thread args))))
       (let* ((summary (setq todo-write-view-rows-summary (ask #'todo-write-summary)))
              (state (and (< 0 (or (plist-get summary :revision) 0)) (plist-get summary :state)))
              (work (and thread (todo-write-core-call todo-write-dyn--header-work thread)))
@@ -70,8 +66,7 @@ line has the property `todo-write-part'; see todo-write-view-draw.el."
         (setq mode-line-process (and (not (memq (plist-get summary :state) '(nil empty)))
                                      (list " " (plist-get summary :count))))
         (todo-write-row-string
-          (add 'header #'todo-write-view-rows--insert-header
-               thread summary work unseen width beside-efrit)
+          (todo-write-view-rows--insert-header thread summary work unseen width beside-efrit)
           (pcase-dolist (`(,item . ,row) rows)
             (let ((id (plist-get item :id)))
               (pcase (cdr (assoc id folds))
@@ -86,12 +81,15 @@ line has the property `todo-write-part'; see todo-write-view-draw.el."
                                 "RET, mouse-1: show the completed tasks"
                                 'todo-write-fold t 'todo-write-part (list 'fold id)))))))
           (pcase state
-            ('nil (add 'welcome #'todo-write-view-rows--insert-welcome (and headings thread)))
+            ('nil (let ((start (point)))
+                    (todo-write-view-rows--insert-welcome (and headings thread))
+                    (put-text-property start (point) 'todo-write-part 'welcome)))
             ('empty (insert (propertize " The list is empty.\n" 'face 'todo-write-detail))))
           (todo-write-view-rows--insert-children (cdr (assoc nil children)) width)
           (when thread
-            (todo-write-view-rows--insert-below thread headings (mapcar #'cdr tasks) running
-                                      (plist-get unseen :turns) width))
+            (todo-write-view-rows--insert-below thread (mapcar #'cdr tasks) width)
+            (todo-write-view-rows--insert-turns thread headings running
+                                                (plist-get unseen :turns) width))
           (font-lock-fillin-text-property (point-min) (point-max) 'todo-write-part 'footer))))))
 
 (defvar-local todo-write-view-rows--removed nil
@@ -287,7 +285,8 @@ WORK is as from `todo-write-dyn--header-work', UNSEEN as from
     (when-let* ((refused (plist-get summary :refused)))
       (below (concat "the last list was refused: " (todo-write-text-line refused))
              'todo-write-paused))
-    (insert "\n")))
+    (insert "\n")
+    (put-text-property (point-min) (point) 'todo-write-part 'header)))
 
 (defun todo-write-view-rows--agent (thread summary unseen)
   "Return what the agent of THREAD does, and what it said last, a list of strings.
@@ -368,11 +367,9 @@ there is nothing to show."
               (and headings (todo-write-core-call todo-write-dyn--earlier-lists thread)))
       shown)))
 
-(defun todo-write-view-rows--insert-below (thread headings rows running new width)
-  "Insert what is below ROWS, the items of THREAD that have a row.
-HEADINGS is as from `todo-write-view-rows-headings'.  RUNNING is the number of
-the turn in which the agent works, or nil, and NEW are those of turns with
-changes that were not reviewed.  Lines have WIDTH columns."
+(defun todo-write-view-rows--insert-below (thread rows width)
+  "Insert the tasks that left the list below ROWS, in lines of WIDTH columns.
+ROWS are the items of THREAD that have a row."
   (let* ((ids (mapcar (lambda (item) (plist-get item :id)) rows))
          (dropped (seq-remove (lambda (item) (member (plist-get item :id) ids))
                               (todo-write-items-dropped thread)))
@@ -408,14 +405,15 @@ changes that were not reviewed.  Lines have WIDTH columns."
                                       'todo-write-toggle id)
           (when (member id todo-write-row-open)
             (todo-write-story-insert thread id width))
-          (put-text-property start (point) 'todo-write-part id))))
-    (todo-write-view-rows--insert-turns thread headings running new width)))
+          (put-text-property start (point) 'todo-write-part id))))))
 
 ;;; Turns
 
 (defun todo-write-view-rows--insert-turns (thread headings running new width)
   "Insert HEADINGS of turns of THREAD, and what is open below them.
-RUNNING, NEW and WIDTH are as in `todo-write-view-rows--insert-below'."
+HEADINGS is as from `todo-write-view-rows-headings'.  RUNNING is the number of
+the turn in which the agent works, or nil, and NEW are those of turns with
+changes that were not reviewed.  Lines have WIDTH columns."
   (let* ((figures (cl-loop for heading in headings
                            for above = nil then began
                            for began = (plist-get heading :began)

@@ -233,12 +233,11 @@ They are as for `todo-write-show-diff', of which PATH may be an entry."
          (part (get-text-property (point) 'todo-write-part))
          (id (cond ((and entry (plist-get entry :part)))
                    ((or (stringp part) (eq 'turn (car-safe part))) part))))
-    (cond ((not (derived-mode-p 'todo-write-view-mode))
-           (list (todo-write-buffer-thread)))
-          ((and entry (plist-get entry :files))
-           (list todo-write-view-thread id entry))
-          (t (list todo-write-view-thread id
-                   (get-text-property (point) 'todo-write-file))))))
+    (if (derived-mode-p 'todo-write-view-mode)
+        (list todo-write-view-thread id
+              (if (and entry (plist-get entry :files)) entry
+                (get-text-property (point) 'todo-write-file)))
+      (list (todo-write-buffer-thread)))))
 
 ;;; Copies
 
