@@ -213,32 +213,31 @@ that resembles TASK, else below the item in progress."
 
 (defun todo-write-agents--note-activity (program message)
   "Note the activity of the agent of PROGRAM, which MESSAGE reports."
-  (pcase-let ((`(,session . ,thread) (todo-write-agents--threads program message)))
+  (pcase-let ((`(,session . ,thread) (todo-write-agents--threads program message))
+              ((map :activity :reason :title) message))
     (cond
      ((not (equal thread session))
       (when (assoc thread (todo-write-socket-program-sessions program))
         (todo-write-agents--end-sessions program (list thread)
                                          "ended" "the subagent returned" 'end-of-turn)))
      ;; After a restart of this Emacs, its next call may be far away.
-     ((equal (plist-get message :activity) "serving")
+     ((equal activity "serving")
       (todo-write-agents--take-up program thread))
      (t
       (cond ((not (todo-write-socket-in-agent-p program))
              (todo-write-agents--leave-others program session))
-            ((member (plist-get message :activity) '("working" "waiting"))
+            ((member activity '("working" "waiting"))
              (todo-write-agents--begin program thread)))
       (setf (todo-write-socket-program-reports-activity program)
-            (not (equal (plist-get message :activity) "unknown")))
+            (not (equal activity "unknown")))
       ;; The user may have resumed an old session, or it has no plan.
       (when (or (assoc thread (todo-write-socket-program-sessions program))
                 (todo-write-agents--take-up program thread))
-        (let ((reason (plist-get message :reason)))
-          (pcase (plist-get message :activity)
-            ((and word (or "suspended" "idle")) (todo-write-agents--report thread word))
-            ((and word (or "working" "waiting" "failed"))
-             (todo-write-agents--report thread word (and reason (todo-write-text-line reason 200))))
-            (_ (todo-write-agents--report thread "unknown"))))
-        (when-let* ((title (plist-get message :title)))
+        (todo-write-agents--report
+         thread
+         (or (car (member activity '("suspended" "idle" "working" "waiting" "failed"))) "unknown")
+         (and reason (todo-write-text-line reason 200)))
+        (when title
           (todo-write-socket-set-title thread (todo-write-text-line title 200))))))))
 
 (defun todo-write-agents--take-up (program thread)

@@ -323,9 +323,6 @@ The windows that show it stay at their lines, too."
 (defvar-local todo-write-buffer--drawings 0
   "How many drawings of this table have begun.")
 
-(defvar-local todo-write-buffer-table-sorts nil
-  "Non-nil if rows of this table change their order; then windows keep their lines.")
-
 (defun todo-write-buffer-set-up-table (read visit &rest does)
   "Set up the current buffer as a table of what READ returns.
 That is a list (COLUMNS ENTRIES NOTE MORE): columns as in
@@ -395,7 +392,8 @@ the line counts.  START is non-nil for the start of a window."
   (save-excursion
     (goto-char position)
     (or (eobp)
-        (list (unless (and start todo-write-buffer-table-sorts) (tabulated-list-get-id))
+        (list (unless (and start (derived-mode-p 'todo-write-list-mode)) ; Its rows move.
+                (tabulated-list-get-id))
               (current-column) (line-number-at-pos)))))
 
 (defun todo-write-buffer--of-row (place)

@@ -169,8 +169,7 @@ that of its refused calls that are new, and how full its context is from
    :revert #'todo-write-list--print
    :toggle #'todo-write-list--toggle-older)
   ;; Emacs 28 never forgets an `add-hook' with a depth.
-  (setq-local context-menu-functions (list t #'todo-write-buffer-context-menu)
-              todo-write-buffer-table-sorts t)
+  (setq-local context-menu-functions (list t #'todo-write-buffer-context-menu))
   (add-hook 'todo-write-agent-functions #'todo-write-list--on-change)
   (add-hook 'todo-write-events-functions #'todo-write-list--on-change))
 
