@@ -330,13 +330,6 @@ KEEP non-nil means that those that are there keep their order."
 
 ;;; Commands
 
-(defun todo-write-list--agent ()
-  "Return the agent at point, or signal a `user-error'."
-  (todo-write-buffer-require 'todo-write-list-mode)
-  (or (seq-find (lambda (agent) (equal (tabulated-list-get-id) (plist-get agent :thread)))
-                todo-write-list--agents)
-      (user-error "No agent here")))
-
 (defun todo-write-list--toggle-older (_)
   "Show the agents that have been idle for `todo-write-list-hours', or hide them."
   (setq todo-write-list--unfolded (not todo-write-list--unfolded))
@@ -344,10 +337,11 @@ KEEP non-nil means that those that are there keep their order."
 
 (defun todo-write-list--threads-here ()
   "Return the keys of the agents in the active region, else of that at point."
+  (todo-write-buffer-require 'todo-write-list-mode)
   (if (use-region-p)
       (or (todo-write-buffer-in-region #'tabulated-list-get-id)
           (user-error "No agent in the region"))
-    (list (plist-get (todo-write-list--agent) :thread))))
+    (list (or (tabulated-list-get-id) (user-error "No agent here")))))
 
 (defun todo-write-list--agents-here ()
   "Return the agents in the active region or at point, and load their threads."
@@ -378,13 +372,15 @@ If the region is active, all agents in it are treated like the first one."
 
 (defun todo-write-list-to-forget ()
   "Return the thread at point, or those in the active region, after a question."
-  (todo-write-buffer-require 'todo-write-list-mode)
   (let ((threads (todo-write-list--threads-here)))
     (unless (yes-or-no-p (if (cdr threads)
                              (format "Forget the plans of %d agents and their histories? "
                                      (length threads))
                            (format "Forget the plan of %s and its history? "
-                                   (todo-write-agent-label (todo-write-list--agent)))))
+                                   (todo-write-agent-label
+                                    (seq-find (lambda (agent)
+                                                (equal (car threads) (plist-get agent :thread)))
+                                              todo-write-list--agents)))))
       (user-error "Nothing is forgotten"))
     threads))
 
