@@ -171,7 +171,9 @@ that of its refused calls that are new, and how full its context is from
   ;; Emacs 28 never forgets an `add-hook' with a depth.
   (setq-local context-menu-functions (list t #'todo-write-buffer-context-menu))
   (add-hook 'todo-write-agent-functions #'todo-write-list--on-change)
-  (add-hook 'todo-write-events-functions #'todo-write-list--on-change))
+  (add-hook 'todo-write-events-functions #'todo-write-list--on-change)
+  (dolist (hook '(kill-buffer-hook change-major-mode-hook))
+    (add-hook hook #'todo-write-list--stop nil t)))
 
 (todo-write-menu-define 'todo-write-list-mode todo-write-list-mode-map "Agents"
   `(("Agent"
@@ -190,6 +192,11 @@ that of its refused calls that are new, and how full its context is from
      ("g" "Refresh" revert-buffer))
     . ,todo-write-menu-common))
 
+(defun todo-write-list--stop ()
+  "Stop following agents."
+  (remove-hook 'todo-write-agent-functions #'todo-write-list--on-change)
+  (remove-hook 'todo-write-events-functions #'todo-write-list--on-change))
+
 (defun todo-write-list--on-change (&optional _thread what &rest _)
   "Draw the overview soon, after the event WHAT.
 For `todo-write-agent-functions' and `todo-write-events-functions'."
@@ -198,9 +205,8 @@ For `todo-write-agent-functions' and `todo-write-events-functions'."
         (when (memq what '(kept forgotten))
           (setf (buffer-local-value 'todo-write-list--known buffer) nil))
         (todo-write-later buffer))
-    ;; It was killed.
-    (remove-hook 'todo-write-agent-functions #'todo-write-list--on-change)
-    (remove-hook 'todo-write-events-functions #'todo-write-list--on-change)))
+    ;; Buffers may be killed without running their hooks.
+    (todo-write-list--stop)))
 
 ;;; Rows
 
