@@ -6,40 +6,42 @@
 ;;; Commentary:
 
 ;; A file uses only files below it, as CONTRIBUTING.org draws them.  What a key, a button
-;; or a menu there calls in a file above is in this table, from which it is loaded.
+;; or a menu there calls in a file above is here, by which it is loaded.
 ;; The commands at the end, `command-completion-default-include-p' offers in our buffers only.
 
 ;;; Code:
 
-(defconst todo-write-commands--files
-  '((todo-write-agents todo-write-agents-mode)
-    (todo-write-answer todo-write-answer)
-    (todo-write-connect todo-write-connect)
-    (todo-write-efrit todo-write-efrit-mode)
-    (todo-write-follow todo-write-follow)
-    (todo-write-history todo-write-history todo-write-log todo-write-timeline)
-    (todo-write-list todo-write-list todo-write-switch)
-    (todo-write-mcp-setup todo-write-setup)
-    (todo-write-attention todo-write-next-waiting)
-    (todo-write-tell (todo-write-tell todo-write-view-mode todo-write-list-mode
-                                      todo-write-review-mode))
-    (todo-write-visit todo-write-copy)
-    (todo-write-review (todo-write-comment todo-write-visit-diff-mode) todo-write-review)
-    (todo-write-search todo-write-search)
-    (todo-write-view todo-write-show))
-  "The files of commands that are called from below, lists (FILE COMMAND...).
-A COMMAND that is only for buffers of some modes is a list (COMMAND MODE...).")
+;; Commands.
 
-(defconst todo-write-commands--functions
-  '((todo-write-agent . todo-write-agent-watch)
-    (todo-write-get . todo-write-get-file)
-    (todo-write-get . todo-write-get-remedy)
-    (todo-write-list . todo-write-read-thread)
-    (todo-write-list . todo-write-list-to-forget)
-    (todo-write-tell . todo-write-tell-result))
-  "The files of other functions that are called from below, (FILE . FUNCTION).
-They get a missing module, read what a command is about, add the user's
-messages to a result, and Emacs calls them when a hook gets a function.")
+(autoload 'todo-write-agents-mode "todo-write-agents" nil t)
+(autoload 'todo-write-answer "todo-write-answer" nil t)
+(autoload 'todo-write-comment "todo-write-review" nil '(todo-write-visit-diff-mode))
+(autoload 'todo-write-connect "todo-write-connect" nil t)
+(autoload 'todo-write-copy "todo-write-visit" nil t)
+(autoload 'todo-write-efrit-mode "todo-write-efrit" nil t)
+(autoload 'todo-write-follow "todo-write-follow" nil t)
+(autoload 'todo-write-history "todo-write-history" nil t)
+(autoload 'todo-write-list "todo-write-list" nil t)
+(autoload 'todo-write-log "todo-write-history" nil t)
+(autoload 'todo-write-next-waiting "todo-write-attention" nil t)
+(autoload 'todo-write-review "todo-write-review" nil t)
+(autoload 'todo-write-search "todo-write-search" nil t)
+(autoload 'todo-write-setup "todo-write-mcp-setup" nil t)
+(autoload 'todo-write-show "todo-write-view" nil t)
+(autoload 'todo-write-switch "todo-write-list" nil t)
+(autoload 'todo-write-tell "todo-write-tell" nil
+  '(todo-write-view-mode todo-write-list-mode todo-write-review-mode))
+(autoload 'todo-write-timeline "todo-write-history" nil t)
+
+;; They get a missing module, read what a command is about, add the user's messages to a
+;; result, and Emacs calls them when a hook gets a function.
+
+(autoload 'todo-write-agent-watch "todo-write-agent")
+(autoload 'todo-write-get-file "todo-write-get")
+(autoload 'todo-write-get-remedy "todo-write-get")
+(autoload 'todo-write-list-to-forget "todo-write-list")
+(autoload 'todo-write-read-thread "todo-write-list")
+(autoload 'todo-write-tell-result "todo-write-tell")
 
 ;; They are about the plan there, and have keys or are in the menus.
 (dolist (command '( todo-write-copy todo-write-history todo-write-log todo-write-menu
@@ -48,13 +50,6 @@ messages to a result, and Emacs calls them when a hook gets a function.")
   (put command 'completion-predicate
        (lambda (_command buffer)
          (and (get (buffer-local-value 'major-mode buffer) 'todo-write-menu) t))))
-
-(pcase-dolist (`(,file . ,commands) todo-write-commands--files)
-  (pcase-dolist (`(,command . ,modes) (mapcar #'ensure-list commands))
-    (autoload command (symbol-name file) nil (or modes t))))
-
-(pcase-dolist (`(,file . ,function) todo-write-commands--functions)
-  (autoload function (symbol-name file)))
 
 (provide 'todo-write-commands)
 ;;; todo-write-commands.el ends here

@@ -138,20 +138,21 @@ Leave out declarations, features, groups, versions and documentation."
           (walk (pop form)))))
     required))
 
-(defun todo-write-layers-tests--upward ()
-  "Return the commands that files may call above themselves.
-They are those of the one table that says where each is."
+(defun todo-write-layers-tests--loaded (are-commands)
+  "Return what files may call above themselves, as one file says.
+They are commands if ARE-COMMANDS is non-nil, else other functions."
   (cl-loop for form in (cdr (assoc "todo-write-commands" todo-write-layers-tests--libraries))
-           when (eq 'todo-write-commands--files (car-safe (cdr-safe form)))
-           append (mapcan (lambda (entry)
-                            (mapcar (lambda (command) (car (ensure-list command))) (cdr entry)))
-                          (cadr (nth 2 form)))))
+           when (and (eq 'autoload (car-safe form))
+                     (eq (null are-commands) (null (nth 4 form))))
+           collect (cadr (nth 1 form))))
+
+(defun todo-write-layers-tests--upward ()
+  "Return the commands that files may call above themselves."
+  (todo-write-layers-tests--loaded t))
 
 (defun todo-write-layers-tests--called ()
-  "Return the other functions of that table."
-  (cl-loop for form in (cdr (assoc "todo-write-commands" todo-write-layers-tests--libraries))
-           when (eq 'todo-write-commands--functions (car-safe (cdr-safe form)))
-           append (mapcar #'cdr (cadr (nth 2 form)))))
+  "Return the other functions that files may call above themselves."
+  (todo-write-layers-tests--loaded nil))
 
 (defconst todo-write-layers-tests--levels
   (let ((table (make-hash-table :test #'equal)))
