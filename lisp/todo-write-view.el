@@ -41,39 +41,6 @@ It is *todo-write* where *efrit-todos* is Efrit's; see `todo-write-view-rename'.
 
 ;;; The mode
 
-(defvar todo-write-view-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map "n" #'todo-write-buffer-next)
-    (define-key map "p" #'todo-write-buffer-previous)
-    (define-key map [remap undo] #'todo-write-edit-undo)
-    map)
-  "Keymap of `todo-write-view-mode'.")
-
-(todo-write-menu-define 'todo-write-view-mode todo-write-view-mode-map "Plan"
-  `(("Task"
-     ("RET" "Visit or open" todo-write-buffer-visit)
-     ("TAB" "Open or fold" todo-write-buffer-toggle)
-     ("=" "Diff" todo-write-show-diff)
-     ("v" "Review what is new" todo-write-review)
-     ("t" "Next status" todo-write-edit-cycle-status)
-     ("e" "Edit text" todo-write-edit-text)
-     ("+" "Add one after it" todo-write-edit-add)
-     ("k" "Delete" todo-write-edit-delete)
-     ("R" "Restore a dropped one" todo-write-edit-restore)
-     ("M-<up>" "Move up" todo-write-edit-move-up)
-     ("M-<down>" "Move down" todo-write-edit-move-down)
-     ("u" "Undo" todo-write-edit-undo))
-    ("Look"
-     ("." "Go to the task in progress" todo-write-view-to-current menu)
-     ("d" "Fold or unfold completed" todo-write-view-toggle-fold menu)
-     ("^" "Parent" todo-write-view-to-parent menu)
-     ("o" "The agent's own buffer" todo-write-view-visit-agent)
-     ("S" "Tell the agent…" todo-write-tell)
-     ("O" "Resume an ended session…" todo-write-resume-session menu)
-     ("i" "Tokens, context, cost" todo-write-view-information menu)
-     ("g" "Refresh" revert-buffer))
-    . ,todo-write-menu-common))
-
 (define-derived-mode todo-write-view-mode special-mode "Plan"
   "Major mode of the buffer that shows an agent's plan live.
 
@@ -113,6 +80,35 @@ and \\[todo-write-menu] shows all keys.
     (add-hook hook (lambda () (todo-write-later (current-buffer))) nil t))
   (dolist (hook '(kill-buffer-hook change-major-mode-hook))
     (add-hook hook #'todo-write-view--stop nil t)))
+
+(define-key todo-write-view-mode-map "n" #'todo-write-buffer-next)
+(define-key todo-write-view-mode-map "p" #'todo-write-buffer-previous)
+(define-key todo-write-view-mode-map [remap undo] #'todo-write-edit-undo)
+
+(todo-write-menu-define 'todo-write-view-mode todo-write-view-mode-map "Plan"
+  `(("Task"
+     ("RET" "Visit or open" todo-write-buffer-visit)
+     ("TAB" "Open or fold" todo-write-buffer-toggle)
+     ("=" "Diff" todo-write-show-diff)
+     ("v" "Review what is new" todo-write-review)
+     ("t" "Next status" todo-write-edit-cycle-status)
+     ("e" "Edit text" todo-write-edit-text)
+     ("+" "Add one after it" todo-write-edit-add)
+     ("k" "Delete" todo-write-edit-delete)
+     ("R" "Restore a dropped one" todo-write-edit-restore)
+     ("M-<up>" "Move up" todo-write-edit-move-up)
+     ("M-<down>" "Move down" todo-write-edit-move-down)
+     ("u" "Undo" todo-write-edit-undo))
+    ("Look"
+     ("." "Go to the task in progress" todo-write-view-to-current menu)
+     ("d" "Fold or unfold completed" todo-write-view-toggle-fold menu)
+     ("^" "Parent" todo-write-view-to-parent menu)
+     ("o" "The agent's own buffer" todo-write-view-visit-agent)
+     ("S" "Tell the agent…" todo-write-tell)
+     ("O" "Resume an ended session…" todo-write-resume-session menu)
+     ("i" "Tokens, context, cost" todo-write-view-information menu)
+     ("g" "Refresh" revert-buffer))
+    . ,todo-write-menu-common))
 
 (defun todo-write-view--stop ()
   "Follow no plans if no other buffer shows one."

@@ -67,14 +67,6 @@ PATH is never read as the name of a file on another machine.  Signal a
 
 ;;; Outputs
 
-(defvar todo-write-visit-output-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map (kbd "RET") #'compile-goto-error)
-    (define-key map "n" #'compilation-next-error)
-    (define-key map "p" #'compilation-previous-error)
-    map)
-  "Keymap of `todo-write-visit-output-mode'.")
-
 (define-derived-mode todo-write-visit-output-mode special-mode "Output"
   "Major mode of what a command of an agent printed.
 Error messages are links, as in `compilation-mode'."
@@ -86,6 +78,10 @@ Error messages are links, as in `compilation-mode'."
               compilation-directory-matcher
               '("\\(?:Entering\\|Leavin\\(g\\)\\) directory [`']\\([^][:\n]+\\)'$" (2 . 1))
               bidi-display-reordering nil))
+
+(define-key todo-write-visit-output-mode-map (kbd "RET") #'compile-goto-error)
+(define-key todo-write-visit-output-mode-map "n" #'compilation-next-error)
+(define-key todo-write-visit-output-mode-map "p" #'compilation-previous-error)
 
 (defun todo-write-visit--printed-file (name)
   "Return the file NAME, printed by a command, so that it is never remote.
@@ -133,14 +129,6 @@ NAME may have the prefix of the machine of this buffer, which stays."
 
 (defvar diff-mode-read-only)
 
-(defvar todo-write-visit-diff-mode-map
-  (let ((map (make-sparse-keymap)))
-    ;; Ediff would open the files that the text names.
-    (define-key map [remap diff-ediff-patch] #'undefined)
-    (define-key map "c" #'todo-write-comment)
-    map)
-  "Keymap of `todo-write-visit-diff-mode', whose parent is `diff-mode-map'.")
-
 (define-derived-mode todo-write-visit-diff-mode diff-mode "Diff"
   "Major mode of recorded changes, in which `diff-mode' finds only recorded files.
 Text that looks like the header of another file leads nowhere."
@@ -158,6 +146,10 @@ Text that looks like the header of another file leads nowhere."
   (advice-add 'diff-find-file-name :around #'todo-write-visit--find-diff-file)
   (dolist (hook '(kill-buffer-hook change-major-mode-hook))
     (add-hook hook #'todo-write-visit--end-diff nil t)))
+
+;; Ediff would open the files that the text names.
+(define-key todo-write-visit-diff-mode-map [remap diff-ediff-patch] #'undefined)
+(define-key todo-write-visit-diff-mode-map "c" #'todo-write-comment)
 
 (defun todo-write-visit--end-diff ()
   "Let `diff-mode' alone if this is the last buffer of recorded changes."
