@@ -55,7 +55,7 @@ Signal a `user-error' if there are no rows, or if some are folded."
 It is `todo-write-id' for those of rows, or `todo-write-dropped'."
   (todo-write-buffer-in-region
    (lambda ()
-     (when (todo-write-view-draw-on-fold-p)
+     (when (get-text-property (point) 'todo-write-fold)
        (user-error "RET unfolds these tasks first"))
      (and (or (eq property 'todo-write-dropped) (todo-write-view-draw-on-row-p))
           (get-text-property (point) property)))))

@@ -74,30 +74,22 @@ inert.")
               ;; A symbol at the beginning would be a condition.
               (append (or others '("")) '(todo-write-mode-line-string))
             others)))
-  (let ((on todo-write-mode-line-mode))
-    (pcase-dolist (`(,hook . ,function)
-                   '((todo-write-events-functions . todo-write-mode-line--on-event)
-                     (todo-write-agent-functions . todo-write-mode-line--on-event)
-                     (todo-write-view-shown-hook . todo-write-mode-line--update)
-                     (window-buffer-change-functions . todo-write-mode-line--update)
-                     (window-selection-change-functions . todo-write-mode-line--update)))
-      (funcall (if on #'add-hook #'remove-hook) hook function))
-    (setq todo-write-mode-line-string nil)
-    (todo-write-mode-line--update)
-    (todo-write-mode-line-redraw)))
+  (pcase-dolist (`(,hook . ,function)
+                 '((todo-write-events-functions . todo-write-mode-line--on-event)
+                   (todo-write-agent-functions . todo-write-mode-line--on-event)
+                   (todo-write-view-shown-hook . todo-write-mode-line--update)
+                   (window-buffer-change-functions . todo-write-mode-line--update)
+                   (window-selection-change-functions . todo-write-mode-line--update)))
+    (funcall (if todo-write-mode-line-mode #'add-hook #'remove-hook) hook function))
+  (setq todo-write-mode-line-string nil)
+  (todo-write-mode-line--update)
+  (force-mode-line-update t))
 
 (defun todo-write-mode-line-by-default (on)
   "Turn the mode on if ON is non-nil, else off, unless the user has chosen."
   (unless (or todo-write-mode-line--chosen (eq on todo-write-mode-line-mode))
     (let ((todo-write-mode-line--chosen t))
       (todo-write-mode-line-mode (if on 1 -1)))))
-
-(defun todo-write-mode-line-redraw ()
-  "Redisplay all mode lines, header lines and tab bars."
-  ;; Redisplay lays out each line of the current buffer, too, and the minibuffer
-  ;; has only one.
-  (with-current-buffer (window-buffer (minibuffer-window))
-    (force-mode-line-update t)))
 
 (defun todo-write-mode-line--on-event (&rest _)
   "Update the text soon.
@@ -133,7 +125,10 @@ of any agent.  Agents that have ended come last."
     ;; Comparing the text suffices: the properties follow from it.
     (unless (equal text todo-write-mode-line-string)
       (setq todo-write-mode-line-string text)
-      (todo-write-mode-line-redraw))))
+      ;; Redisplay lays out each line of the current buffer, too, and the minibuffer
+      ;; has only one.
+      (with-current-buffer (window-buffer (minibuffer-window))
+        (force-mode-line-update t)))))
 
 (defun todo-write-mode-line--text (thread)
   "Return what the mode line shows for THREAD, in brackets, or nil for nothing.

@@ -45,7 +45,7 @@ in the list of a subagent, whose lines have the id of the task above."
   (let ((id (get-text-property (point) 'todo-write-id)))
     (cond ((not (derived-mode-p 'todo-write-view-mode))
            (user-error "This works in the buffer that `todo-write-show' shows"))
-          ((todo-write-view-draw-on-fold-p)
+          ((get-text-property (point) 'todo-write-fold)
            (user-error "RET unfolds these tasks first"))
           ((null id)
            (user-error (if (memq (plist-get todo-write-view-rows-summary :state) '(nil empty))
@@ -57,10 +57,6 @@ in the list of a subagent, whose lines have the id of the task above."
           ((get-text-property (point) 'todo-write-subagent)
            (user-error "This is a subagent's list; RET on its title shows it"))
           (t id))))
-
-(defun todo-write-view-draw-on-fold-p ()
-  "Return non-nil if point is on the line of folded tasks."
-  (eq 'fold (car-safe (get-text-property (point) 'todo-write-part))))
 
 (defun todo-write-view-draw-on-row-p ()
   "Return non-nil if point is on the line of a task, not on what is below it."
