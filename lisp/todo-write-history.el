@@ -470,12 +470,11 @@ Signal a `user-error' if there is no thread."
 
 (defun todo-write-history--log-show (id)
   "Show the whole observation ID."
-  (let* ((observation (seq-find (lambda (each) (equal (plist-get each :id) id))
-                                (todo-write-observations todo-write-view-thread)))
+  (let* ((observation (or (seq-find (lambda (each) (equal (plist-get each :id) id))
+                                    (todo-write-observations todo-write-view-thread))
+                          (user-error "This observation is no longer kept")))
          (content (plist-get observation :content))
          (input (and (consp content) (plist-get content :input))))
-    (unless observation
-      (user-error "This observation is no longer kept"))
     (when input
       (plist-put content :input (todo-write-json-parsed input)))
     (with-current-buffer-window "*todo-write-observation*" nil nil

@@ -63,9 +63,8 @@ A key is a thread, or (goal . THREAD).")
   :group 'todo-write
   (when todo-write-notify-mode
     (todo-write-module-prepare))
-  (if todo-write-notify-mode
-      (add-hook 'todo-write-agent-functions #'todo-write-notify--on-agent)
-    (remove-hook 'todo-write-agent-functions #'todo-write-notify--on-agent))
+  (funcall (if todo-write-notify-mode #'add-hook #'remove-hook)
+           'todo-write-agent-functions #'todo-write-notify--on-agent)
   (setq todo-write-notify--due nil
         todo-write-notify--began (todo-write-core-now))
   ;; Those of a desktop stay until they are withdrawn.

@@ -131,14 +131,12 @@ For `todo-write-events-functions'."
         ;; A buffer without a thread adopts one that has a list, unless that is a subagent's.
         (unless (or todo-write-view-thread (null data) (not (eq what 'change)) parents)
           (setq todo-write-view-thread thread))
-        (cond ((not (eq what 'forgotten))
-               (when (or (equal todo-write-view-thread thread)
-                         (assoc todo-write-view-thread parents))
-                 (todo-write-later buffer)))
-              ((equal todo-write-view-thread thread)
+        (cond ((and (eq what 'forgotten) (equal todo-write-view-thread thread))
                ;; Without a thread, the buffer adopts the next plan.
                (todo-write-view--show-thread nil))
-              (t (todo-write-later buffer)))))))
+              ((or (eq what 'forgotten) (equal todo-write-view-thread thread)
+                   (assoc todo-write-view-thread parents))
+               (todo-write-later buffer)))))))
 
 ;;; Showing
 
