@@ -69,7 +69,7 @@ OPTIONS is a list of arguments for `claude-checks-run'."
     (let ((first (mcp-seams-thread)))
       (mcp-seams-shows "first session" first 'paused nil '("Rake" . "in_progress") '("Water" . "pending"))
       (claude-checks-type "/clear" (lambda () (not (equal first (mcp-seams-thread)))))
-      (claude-checks-wait "its end" (lambda () (not (todo-write-agents--pid first))))
+      (claude-checks-wait "its end" (lambda () (not (todo-write-socket-serving first))))
       (mcp-seams-says "Plan the meadow")
       (let ((second (mcp-seams-thread)))
         (mcp-seams-shows "second session" second 'paused nil

@@ -173,7 +173,7 @@ SUBAGENT is a list of the steps of a subagent."
             "the end" (lambda () (equal '(("Rake" . "completed") ("Weed" . "pending"))
                                         (remote-checks--rows))))
            (should (equal 1 (length (todo-write-threads))))
-           (should-not (todo-write-agents--pid key))
+           (should-not (todo-write-socket-pid (todo-write-socket-serving key)))
            (save-window-excursion
              (todo-write-visit-open-file key (remote-file "garden/two"))
              (should (equal (concat "/ssh:build:" (remote-file "garden/two")) buffer-file-name))

@@ -458,7 +458,7 @@ MORE are further fields."
     ;; A folder that it names is one of that machine.
     (should (equal "/ssh:one:/:/ssh:two:/etc/"
                    (plist-get (todo-write-about "one/claude:a") :project)))
-    (should-not (todo-write-agents--pid "one/claude:a"))))
+    (should-not (todo-write-socket-pid (todo-write-socket-serving "one/claude:a")))))
 
 (ert-deftest todo-write-connect-calls-come-while-the-mode-is-on ()
   (todo-write-connect-tests--with

@@ -181,7 +181,7 @@
            (program (todo-write-socket-test-hello :process (process-id process)
                                                   :pidDomain "pid:[1]")))
       (todo-write-socket-test-write program "a" "One")
-      (should-not (todo-write-agents--pid "claude:a"))
+      (should-not (todo-write-socket-pid (todo-write-socket-serving "claude:a")))
       (delete-process process)
       (delete-process program)
       (todo-write-test-wait (lambda () (not (todo-write-activity "claude:a"))))
