@@ -173,7 +173,16 @@ It gets VALUE by OPERATION in the buffer WHERE.  A variable watcher."
 For `todo-write-events-functions'."
   ;; It may have been switched off by another function of the same event.
   (when (and todo-write-agent--began (memq what '(change request forgotten)))
-    (todo-write-agent--update thread)))
+    (let ((entry (gethash thread todo-write-agent--entries)))
+      (when (or (todo-write-core-call todo-write-dyn--agent-changed-p
+                  thread (todo-write-agent--seen entry))
+                (null entry)
+                (not (eq what 'change)))
+        (todo-write-agent--update thread)))))
+
+(defun todo-write-agent--seen (entry)
+  "Return when the refused calls of ENTRY, or nil, were seen last."
+  (max todo-write-agent--began (if entry (todo-write-agent--entry-seen entry) 0)))
 
 (defun todo-write-agent--update (thread &optional silently)
   "Update the agent of THREAD, and tell what changed.

@@ -87,8 +87,8 @@ impl ShownActivity {
 const ABOUT: [&str; 5] = ["agent", "project", "unattended", "unseen", "refused"];
 
 /// An agent.
-#[derive(Serialize)]
-struct ShownAgent {
+#[derive(PartialEq, Serialize)]
+pub(super) struct ShownAgent {
     does: ShownActivity,
     about: Map<String, Json>,
     plan: Sparse<ShownSummary>,
@@ -249,6 +249,19 @@ lisp! { env =>
     /// - `:refused': the number of calls that were refused after SEEN.
     fn agent(thread: Key, seen: Millis) -> Option<ShownAgent> {
         ShownAgent::of(env, &thread, seen)?
+    }
+
+    /// Return t if there is no agent of THREAD, or if it or SEEN is another one than at the last call.
+    ///
+    /// Asking for it after each event would make a plist each time, and most events change nothing of it.
+    fn agent_changed_p(thread: Key, seen: Millis) -> bool {
+        let agent = ShownAgent::of(env, &thread, seen)?.map(|agent| (seen, agent));
+        with_module(|module| {
+            let shown = module.shown_agents.entry(thread.to_string()).or_default();
+            let is_changed = agent.is_none() || *shown != agent;
+            *shown = agent;
+            is_changed
+        })
     }
 
     /// Return the keys of the threads that may have agents: those in memory, and those whose agents are known.

@@ -43,6 +43,7 @@ use once_cell::sync::Lazy;
 use serde::Deserialize;
 use serde_json::Map;
 
+use self::agents::ShownAgent;
 use crate::error::Error;
 use crate::events::policy::Policy;
 use crate::events::{Millis, millis_of};
@@ -115,6 +116,8 @@ struct Module {
     others: HashMap<Option<PathBuf>, Store>,
     /// The sessions that are followed.
     followed: Followed,
+    /// The agents of threads as Lisp asked for them last, and what it said was seen.
+    shown_agents: HashMap<String, Option<(Millis, ShownAgent)>>,
 }
 
 impl Module {
@@ -126,6 +129,7 @@ impl Module {
             let next = self.others.remove(&storage.folder);
             let next = next.unwrap_or_else(|| Store::new(storage.clone()));
             self.others.insert(last, mem::replace(&mut self.store, next));
+            self.shown_agents.clear();
         }
         self.store.set_storage(storage);
         self.followed.tell(&Command::Set(self.settings_there()));
