@@ -367,23 +367,30 @@ NOTE and MORE are as in `todo-write-buffer-set-up-table'."
               tabulated-list-entries entries)
         (todo-write-buffer-keep
          #'todo-write-buffer--row #'todo-write-buffer--of-row
-         (if (and same old tabulated-list-use-header-line
-                  (equal (mapcar #'car old) (mapcar #'car entries)))
-             (lambda ()
-               ;; Many rows are there, and few change at once.
-               (goto-char (point-min))
-               (cl-loop for before in old
-                        for after in entries
-                        do (if (todo-write-buffer-same-p before after)
-                               (forward-line)
-                             (delete-region (point) (line-beginning-position 2))
-                             (apply tabulated-list-printer after))))
+         (if (and same old tabulated-list-use-header-line)
+             (lambda () (todo-write-buffer--replace-rows old entries (length more)))
            (lambda ()
              (tabulated-list-init-header)
              (tabulated-list-print)
              (when more
                (goto-char (point-max))
                (insert more)))))))))
+
+(defun todo-write-buffer--replace-rows (old new end)
+  "Print the entries NEW in place of OLD, before END characters below them.
+Many rows are there, and few change or move at once."
+  (goto-char (point-min))
+  (dolist (entry new)
+    (let* ((id (car entry))
+           (place (if (equal id (tabulated-list-get-id)) (point)
+                    (todo-write-buffer-find 'tabulated-list-id id)))
+           (next (and place (save-excursion (goto-char place) (line-beginning-position 2)))))
+      (cond ((not (and place (todo-write-buffer-same-p (assoc id old) entry)))
+             (when place (delete-region place next))
+             (apply tabulated-list-printer entry))
+            ((= place (point)) (goto-char next))
+            (t (insert (delete-and-extract-region place next))))))
+  (delete-region (point) (- (point-max) end)))
 
 (defun todo-write-buffer--row (position &optional start)
   "Return the place of POSITION in a table.
