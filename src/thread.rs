@@ -115,8 +115,6 @@ pub struct Thread {
     session: Session,
     /// The turns, and which observations belong to them.
     pub(crate) turns: Turns,
-    /// Whether its journal is so long that contents are abridged.
-    is_abridged: bool,
     #[serde(skip)]
     streaming: Streaming,
     recorded: Recorded,
@@ -125,9 +123,6 @@ pub struct Thread {
     /// The records made since they were last taken, if the owner wants them.
     #[serde(skip)]
     made: Option<Vec<Record>>,
-    /// The length of the journal in bytes, as the owner says. If it is too large, contents are abridged.
-    #[serde(skip)]
-    pub(crate) journal_bytes: u64,
     /// What was wrong with the agent's last list, if that was refused.
     pub(crate) refused: Option<String>,
 }

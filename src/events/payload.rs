@@ -17,7 +17,6 @@ use crate::events::work::CallOutcome;
 use crate::list::change::Change;
 use crate::list::item::{Item, List, Status};
 use crate::named::{is_default, wire_fields, wire_names};
-use crate::text::beginning;
 
 wire_names! {
     /// The type of an observation. The manual lists the content of each.
@@ -156,8 +155,6 @@ wire_fields! {
         cost: Cost = "cost",
         /// Why a list was refused; null once a list was accepted.
         refused_list: Option<String> = "refusedList",
-        /// Whether the journal is so long that contents are abridged from now on.
-        abridged: bool = "abridged",
         /// What the user says to the agent.
         comment: Comment = "comment",
         /// The numbers of the observations of comments that the agent was told of.
@@ -244,12 +241,6 @@ impl Payload {
         bytes
     }
 
-    /// Drops patches and the ends of texts. All numbers stay.
-    pub(crate) fn abridge(&mut self) {
-        shorten(&mut self.content);
-        self.metadata.files.iter_mut().flatten().for_each(|file| file.patch = None);
-    }
-
     /// Hides a call that names an excluded file, or its result: of the content, only what tells it from others
     /// stays, unless it is a call that `keeps_input`. Returns whether it is a call.
     pub(crate) fn hide(&mut self, excluded: Option<String>, keeps_input: bool) -> bool {
@@ -280,31 +271,13 @@ pub(crate) fn said(text: impl Into<String>) -> Value {
     json!({ "text": text.into() })
 }
 
-/// The maximum number of bytes of an abridged text.
-const FEW: usize = 200;
-
-/// The key of ids, which are no texts.
-const ID: &str = "id";
-
-/// Calls `visit` with each text in a value.
+/// Calls `visit` with each text in a value. Ids are none.
 pub(crate) fn each_text(value: &Value, visit: &mut dyn FnMut(&str)) {
     match value {
         Value::String(text) => visit(text),
         Value::Array(values) => values.iter().for_each(|value| each_text(value, visit)),
         Value::Object(fields) => {
-            fields.iter().filter(|(key, _)| *key != ID).for_each(|(_, value)| each_text(value, visit));
-        }
-        _ => {}
-    }
-}
-
-/// Drops the ends of the texts in a value.
-fn shorten(value: &mut Value) {
-    match value {
-        Value::String(text) if text.len() > FEW => *text = beginning(text, FEW),
-        Value::Array(values) => values.iter_mut().for_each(shorten),
-        Value::Object(fields) => {
-            fields.iter_mut().filter(|(key, _)| *key != ID).for_each(|(_, value)| shorten(value));
+            fields.iter().filter(|(key, _)| *key != "id").for_each(|(_, value)| each_text(value, visit));
         }
         _ => {}
     }
@@ -380,15 +353,11 @@ mod tests {
 
     #[test]
     fn the_texts_of_a_call_are_those_of_its_fields_and_of_what_the_host_added_but_no_ids() {
-        let long = "l".repeat(FEW + 1);
         let content =
-            json!({"id": long, "name": "ls", "input": {"path": long}, "cost": {"id": long, "unit": [long]}});
-        let mut payload = Payload::new(Type::ToolCall, content);
-        payload.abridge();
-        let (mut texts, short) = (Vec::new(), format!("{}…", "l".repeat(FEW)));
-        each_text(&payload.content, &mut |text| texts.push(text.to_owned()));
-        assert_eq!(texts, ["ls", &short, &short]);
-        assert_eq!((&payload.content["id"], &payload.content["cost"]["id"]), (&json!(long), &json!(long)));
+            json!({"id": "c", "name": "ls", "input": {"path": "/a"}, "cost": {"id": "d", "unit": ["e"]}});
+        let mut texts = Vec::new();
+        each_text(&content, &mut |text| texts.push(text.to_owned()));
+        assert_eq!(texts, ["ls", "/a", "e"]);
     }
 
     #[test]

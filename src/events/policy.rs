@@ -13,24 +13,13 @@ use crate::text::excerpt;
 use crate::text::globs::matches;
 use crate::text::path::{at_home, is_inside, normal, on_its_machine};
 
-/// The size of a journal in bytes above which contents are abridged.
-pub const MOST_JOURNALED: u64 = 64 * 1024 * 1024;
-
 /// The user's options.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     /// Whether only the numbers of changes are recorded, without their text.
     pub numbers_only: bool,
     /// Globs of files and folders whose contents are never recorded.
     pub excluded: Vec<String>,
-    /// The size of a journal in bytes above which contents are abridged.
-    pub most_bytes: u64,
-}
-
-impl Default for Policy {
-    fn default() -> Policy {
-        Policy { numbers_only: false, excluded: Vec::new(), most_bytes: MOST_JOURNALED }
-    }
 }
 
 /// A file as a host reports it: with both texts, or with numbers and perhaps a patch.

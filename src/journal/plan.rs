@@ -230,7 +230,6 @@ impl Plan {
         }
         self.thread.keep_records();
         self.adopt();
-        self.thread.journal_bytes = self.journal.as_ref().map_or(0, Journal::size);
         lock
     }
 

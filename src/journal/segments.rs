@@ -225,11 +225,6 @@ impl Journal {
         self.older.iter().copied().chain(self.newest)
     }
 
-    /// The length of all segments.
-    pub(crate) fn size(&self) -> u64 {
-        self.segments().fold(0, |sum, segment| sum.saturating_add(segment.length))
-    }
-
     fn path(&self, number: u64) -> PathBuf {
         match number {
             0 => folder::of_earlier_version(&self.folder).unwrap_or_default(),

@@ -264,7 +264,6 @@ impl From<UserOptions> for Settings {
             policy: Policy {
                 numbers_only: !options.todo_write_record_patches,
                 excluded: options.todo_write_record_excluded,
-                ..Policy::default()
             },
         }
     }

@@ -196,7 +196,6 @@ mod tests {
         note(&mut thread, Type::ToolCall, json!({"callId": "c", "items": ["t2"], "hidden": true}), 40);
         note(&mut thread, Type::StateUpdate, json!({"comment": {"text": "Why?"}}), 40);
         note(&mut thread, Type::StateUpdate, json!({"cost": {"amount": 0.5, "currency": "EUR"}}), 40);
-        note(&mut thread, Type::StateUpdate, json!({"abridged": true}), 40);
         thread.apply(&Record::Position(PositionRecord {
             session: "s".into(),
             offset: 9,

@@ -38,20 +38,7 @@ impl Thread {
         });
         let hidden = name.map(|name| Hidden { name: name.map(str::to_owned), keeps_input: true });
         policy.hide(self.project(), hidden, &mut payload);
-        if self.journal_bytes > policy.most_bytes {
-            self.note_abridged(now);
-            payload.abridge();
-        }
         self.observe(payload, details, now)
-    }
-
-    /// Records once that the journal is full and contents are abridged from now on.
-    fn note_abridged(&mut self, now: Millis) {
-        if !self.is_abridged {
-            let text = "This plan's journal is full: patches are no longer recorded, and texts only in part";
-            let abridged = Metadata { abridged: Some(true), ..Metadata::default() };
-            self.observe(Payload::update(abridged, text), Details::default(), now);
-        }
     }
 
     /// Records why the agent's last list was refused, or that the next one was accepted.
@@ -69,7 +56,6 @@ impl Thread {
         let Payload { kind, metadata, .. } = &observation.payload;
         if *kind == Type::StateUpdate {
             metadata.refused_list.iter().for_each(|reason| self.refused.clone_from(reason));
-            self.is_abridged |= metadata.abridged.is_some();
         }
         self.session.note(&observation.payload);
         let in_progress = if *kind == Type::Intent { self.in_progress() } else { Vec::new() };
@@ -369,32 +355,5 @@ mod tests {
         let sums = WorkSums::of(&recorded(thread.turns.numbers(19, 21)), &thread.turns);
         assert_eq!((of_turn(&sums), thread.work.figures(20)), (before.0, before.1));
         assert_eq!(WorkSums::of(&recorded(0..u64::MAX), &thread.turns).get(parts[2]).cloned(), before.2);
-    }
-
-    #[test]
-    fn that_a_journal_is_full_is_recorded_once_also_if_it_is_read_again() {
-        let policy = Policy { most_bytes: 100, ..Policy::default() };
-        let say = |thread: &mut Thread| {
-            thread.journal_bytes = 101;
-            thread.observe_allowed(
-                &policy,
-                Payload::new(Type::Message, "a message".into()),
-                Details::default(),
-                1,
-            );
-        };
-        let kinds = |thread: &Thread| -> Vec<Type> {
-            thread.observed(&Filter::default()).iter().map(|one| one.kind()).collect()
-        };
-        let mut thread = Thread::new("a thread", Map::new(), 10);
-        thread.keep_records();
-        say(&mut thread);
-        say(&mut thread);
-        let expected = [Type::StateUpdate, Type::Message, Type::Message, Type::Message];
-        assert_eq!(kinds(&thread), expected[..3]);
-        let mut again = Thread::new("a thread", Map::new(), 10);
-        thread.take_records().iter().for_each(|record| again.apply(record));
-        say(&mut again);
-        assert_eq!(kinds(&again), expected);
     }
 }

@@ -6,15 +6,15 @@ use std::fs::{self, OpenOptions};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Map, Value, json};
-use todo_write::events::observation::{Details, Filter, Metadata, Payload, Type};
-use todo_write::events::policy::{MOST_JOURNALED, Policy};
+use todo_write::events::observation::{Details, Metadata, Payload, Type};
+use todo_write::events::policy::Policy;
 use todo_write::events::turns::Turn;
 use todo_write::events::work::{CallOutcome, Part, Work};
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::item::Status;
 use todo_write::thread::Thread;
 
-use crate::common::{Completed, Folder, InProgress, KEY, Pending, file, newest_segments, open, store, write};
+use crate::common::{Completed, Folder, InProgress, KEY, Pending, newest_segments, open, store, write};
 use crate::transcript::recorded::{Emacs, append};
 
 /// The tasks of all lists.
@@ -339,26 +339,6 @@ proptest! {
         let before = all_figures(&mut first, KEY);
         drop(first);
         prop_assert_eq!(before, all_figures(&mut Store::new(storage), KEY));
-    }
-
-    #[test]
-    fn a_full_journal_grows_slowly_and_keeps_all_figures(acts in acts()) {
-        let (full, free) = (Folder::new(), Folder::new());
-        let work = |folder: &Folder, most_bytes| {
-            let mut store = store(folder.path());
-            let policy = Policy { most_bytes, ..Policy::default() };
-            // A journal without any change is not full.
-            open(&mut store).change(|thread| thread.set_paused(Some("now".into()), NOW));
-            open(&mut store).change(|thread| report(thread, &policy, &acts));
-            let marks = Filter { kind: Some(Type::StateUpdate), ..Filter::default() };
-            (figures(&mut store, KEY), store.get(KEY).unwrap().unwrap().observed(&marks).len())
-        };
-        let (abridged, marks) = work(&full, 1);
-        let (all, none) = work(&free, MOST_JOURNALED);
-        prop_assert_eq!((abridged, marks, none), (all, 1, 0));
-        let journal = |folder: &Folder| fs::read_to_string(file(folder.path())).unwrap();
-        prop_assert!(!journal(&full).contains("diff --git"));
-        prop_assert!(!journal(&full).contains("x79"));
     }
 
     #[test]
