@@ -42,7 +42,7 @@ use activity::{Activity, AgentActivity, Ending};
 use clock::{Clock, Times};
 pub use edit::Edit;
 use knows::{AgentsView, Knows, mark_told};
-use record::{COUNTER_LIMIT, Changes, PositionRecord, Record, RevisionRecord};
+use record::{COUNTER_LIMIT, Changes, Record, RevisionRecord};
 pub use recorded::Call;
 use recorded::Recorded;
 use revision::{Removals, Revisions};
@@ -159,11 +159,6 @@ impl Thread {
     /// Forgets the revisions that only undo and history need, and that the journal has.
     pub(crate) fn forget_old(&mut self) {
         self.revisions.forget_old();
-    }
-
-    /// How far transcripts are recorded.
-    pub(crate) fn positions(&self) -> impl Iterator<Item = &PositionRecord> {
-        self.recorded.positions.iter()
     }
 
     /// The first line of the first prompt that has one.

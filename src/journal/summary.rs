@@ -10,7 +10,6 @@ use serde_json::{Map, Value};
 use super::folder;
 use crate::events::Millis;
 use crate::thread::Thread;
-use crate::thread::record::PositionRecord;
 use crate::thread::summary::Summary;
 
 /// A plan that has a journal.
@@ -27,9 +26,6 @@ pub struct KeptPlan {
     /// The number of files with changes that were not reviewed.
     #[serde(default)]
     pub new: usize,
-    /// How far transcripts are recorded.
-    #[serde(default)]
-    pub positions: Vec<PositionRecord>,
     /// The number of the newest segment, and the length of what was read of it.
     place: (u64, u64),
 }
@@ -47,7 +43,6 @@ impl KeptPlan {
             modified: thread.last_time(),
             summary: Summary::of(thread),
             new: thread.review.unseen_files(),
-            positions: thread.positions().cloned().collect(),
             place,
         }
     }

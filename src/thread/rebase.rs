@@ -277,7 +277,7 @@ mod tests {
         let about = thread.about.keys().filter(|key| of_copy(key));
         said.extend(about.cloned());
         let of_session = |one: &&PositionRecord| of_copy(&one.session);
-        said.extend(thread.positions().filter(of_session).map(|one| format!("{one:?}")));
+        said.extend(thread.recorded.positions.iter().filter(of_session).map(|one| format!("{one:?}")));
         said
     }
 
