@@ -215,7 +215,7 @@ FUNCTION is not a function, and for an unknown key."
     ;; The module keeps observations until a subscriber takes them.
     (when (and todo-write-core-configured (not todo-write-events--subscribers))
       (dolist (thread (todo-write-core-call todo-write-dyn--loaded))
-        (todo-write-core-call todo-write-dyn--skip-observations thread)))
+        (todo-write-core-call todo-write-dyn--take-observations thread)))
     (setq todo-write-events--subscribers
           (append todo-write-events--subscribers (list subscriber)))
     subscriber))
@@ -369,11 +369,7 @@ a token that is not a string."
       (todo-write-events-open thread)
       (remhash thread todo-write-core-token-runs)
       (pcase-let* ((`(,time ,recorded . ,rest)
-                    (todo-write-core-call todo-write-dyn--stream
-                      thread (plist-get event :type) data (plist-get event :thinking)
-                      (plist-get event :call-context) (plist-get event :step-id)
-                      (plist-get event :step-description) (plist-get event :trace-id)
-                      (plist-get event :session-id)))
+                    (todo-write-core-call todo-write-dyn--stream thread event data))
                    (emitted `(:data ,data :timestamp ,time . ,rest)))
         (when (equal (plist-get emitted :type) "TOKEN")
           (puthash thread (cons event rest) todo-write-core-token-runs))

@@ -19,17 +19,15 @@ const TOKENS: u64 = 10_000;
 const TOKEN: &str = "token ";
 const SIZES: [usize; 3] = [0, 12, 10_000];
 
-fn token(thinking: bool, call_context: Option<&str>) -> StreamEvent<'_> {
-    let (kind, data) = (StreamKind::Token, TOKEN);
+fn token(thinking: bool, call_context: Option<&str>) -> StreamEvent {
     StreamEvent {
-        kind,
-        data,
+        kind: StreamKind::Token,
         thinking,
-        call_context,
+        call_context: call_context.map(str::to_owned),
         step_id: None,
         step_description: None,
-        trace_id: Some("request"),
-        session_id: Some("session"),
+        trace_id: Some("request".to_owned()),
+        session_id: Some("session".to_owned()),
     }
 }
 
@@ -41,10 +39,10 @@ fn working(size: usize) -> Thread {
     thread
 }
 
-fn run(bencher: Bencher, thread: &mut Thread, event: StreamEvent<'_>) {
+fn run(bencher: Bencher, thread: &mut Thread, event: StreamEvent) {
     bencher.counter(ItemsCount::new(TOKENS)).bench_local(|| {
         for now in 0..TOKENS {
-            black_box(thread.stream(black_box(event), now));
+            black_box(thread.stream(black_box(&event), TOKEN, now));
         }
     });
 }
@@ -71,7 +69,7 @@ fn next<const N: usize>(bencher: Bencher) {
     bencher.counter(ItemsCount::new(TOKENS)).bench_local(|| {
         for now in 0..TOKENS {
             if !thread.stream_next(black_box(TOKEN)) {
-                thread.stream(token(true, None), now);
+                thread.stream(&token(true, None), TOKEN, now);
             }
         }
     });

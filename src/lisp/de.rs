@@ -214,7 +214,11 @@ impl<'de> Deserializer<'de> for Lisp<'_> {
 
     forward_to_deserialize_any! {
         <V: Visitor<'de>>
-        i8 i16 i32 i64 i128 u128 f32 char bytes byte_buf unit unit_struct tuple_struct ignored_any
+        i8 i16 i32 i64 i128 u128 f32 char bytes byte_buf unit unit_struct tuple_struct
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Read<V::Value> {
+        visitor.visit_unit()
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Read<V::Value> {

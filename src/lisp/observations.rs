@@ -142,13 +142,4 @@ lisp! { env =>
         });
         observations_to_lisp(env, &thread, &found.unwrap_or_default())?
     }
-
-    /// Mark the new observations of THREAD as delivered.
-    fn skip_observations(thread: Key) {
-        with_module(|module| {
-            if let Some(plan) = module.store.get_mut(&thread) {
-                plan.change_in_memory(|thread| drop(thread.take_observations()));
-            }
-        })
-    }
 }

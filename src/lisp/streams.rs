@@ -41,23 +41,12 @@ lisp! { env =>
         TokenContext { phase: Symbol(phase), token_type }
     }
 
-    /// Add a stream event to THREAD.
+    /// Add the stream EVENT, a plist as for `todo-write-stream', to THREAD.
     ///
-    /// KIND is its type and DATA the text of a token, both strings.  THINKING is a flag; CALL-CONTEXT,
-    /// STEP-ID, STEP-DESCRIPTION, TRACE-ID and SESSION-ID are strings or nil.  The value is (TIME RECORDED . REST): TIME is in
-    /// milliseconds; RECORDED is t if the event ended a block of thoughts, which is recorded; REST is a
-    /// plist with the other properties of the event.
-    fn stream(
-        thread: Key,
-        kind: StreamKind,
-        data: Input,
-        thinking: bool,
-        call_context: Option<Name>,
-        step_id: Option<Name>,
-        step_description: Option<Name>,
-        trace_id: Option<Name>,
-        session_id: Option<Name>,
-    ) -> (Millis, bool, Sparse<ShownContext>) {
+    /// DATA is its `:data'.  The value is (TIME RECORDED . REST): TIME is in milliseconds; RECORDED is t if the event
+    /// ended a block of thoughts, which is recorded; REST is a plist with the other properties of the event.
+    fn stream(thread: Key, event: StreamEvent, data: Input) -> (Millis, bool, Sparse<ShownContext>) {
+        let kind = event.kind;
         let data = match &data.0 {
             Raw::Text(text) => text,
             other if kind == StreamKind::Token => {
@@ -65,20 +54,10 @@ lisp! { env =>
             }
             _ => "",
         };
-        let event = StreamEvent {
-            kind,
-            data,
-            thinking,
-            call_context: call_context.as_deref(),
-            step_id: step_id.as_deref(),
-            step_description: step_description.as_deref(),
-            trace_id: trace_id.as_deref(),
-            session_id: session_id.as_deref(),
-        };
         load(env, &thread, Map::new())?;
         let time = now();
         let (context, recorded) =
-            with_module(|module| module.open(&thread).change(|thread| thread.stream(event, time)));
+            with_module(|module| module.open(&thread).change(|thread| thread.stream(&event, data, time)));
         (time, recorded, Sparse(ShownContext { r#type: kind, context }))
     }
 

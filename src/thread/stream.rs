@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
+
 use super::Thread;
 use crate::events::Millis;
 use crate::events::observation::{Details, Metadata, Payload, Phase, Type};
 use crate::events::payload::said;
 use crate::events::stream::{Context, MAX_BLOCK, StreamKind, token_context};
+use crate::named;
 
 /// The joined tokens of a block of thinking, and their context.
 #[derive(Debug)]
@@ -26,17 +29,17 @@ pub(super) struct Streaming {
 
 impl Streaming {
     /// Adds an event, and returns the block that it ends.
-    fn push(&mut self, event: &StreamEvent<'_>, context: &Arc<Context>) -> Option<ThoughtBlock> {
+    fn push(&mut self, event: &StreamEvent, data: &str, context: &Arc<Context>) -> Option<ThoughtBlock> {
         // Usage figures may come within a block.
         if event.kind == StreamKind::Metadata {
             return None;
         }
         let thinking = event.thinking && event.kind == StreamKind::Token;
         let continues = thinking && self.thinking.as_ref().is_some_and(|block| block.context == *context);
-        if continues && self.append(event.data) {
+        if continues && self.append(data) {
             return None;
         }
-        let block = || ThoughtBlock { text: event.data.to_owned(), context: Arc::clone(context) };
+        let block = || ThoughtBlock { text: data.to_owned(), context: Arc::clone(context) };
         let done = std::mem::replace(&mut self.thinking, thinking.then(block));
         done.filter(|block| !block.text.is_empty())
     }
@@ -52,25 +55,31 @@ impl Streaming {
     }
 }
 
-/// A stream event as the host reports it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StreamEvent<'a> {
+/// A stream event as the host reports it, without its data.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct StreamEvent {
     /// The type.
+    #[serde(rename = "type")]
     pub kind: StreamKind,
-    /// The text of a token; empty for other events.
-    pub data: &'a str,
     /// Whether a token is thinking, not response.
+    #[serde(default)]
     pub thinking: bool,
     /// The host's name for the call. Without it, the phase follows from the list.
-    pub call_context: Option<&'a str>,
+    #[serde(default, deserialize_with = "named::name")]
+    pub call_context: Option<String>,
     /// The host's step, which counts in execution only. Without it, that is the item in progress.
-    pub step_id: Option<&'a str>,
+    #[serde(default, deserialize_with = "named::name")]
+    pub step_id: Option<String>,
     /// The description of the step. Without it, that is the content of the step's item.
-    pub step_description: Option<&'a str>,
+    #[serde(default, deserialize_with = "named::name")]
+    pub step_description: Option<String>,
     /// See [`Context::trace_id`].
-    pub trace_id: Option<&'a str>,
+    #[serde(default, deserialize_with = "named::name")]
+    pub trace_id: Option<String>,
     /// See [`Context::session_id`].
-    pub session_id: Option<&'a str>,
+    #[serde(default, deserialize_with = "named::name")]
+    pub session_id: Option<String>,
 }
 
 impl Thread {
@@ -79,12 +88,12 @@ impl Thread {
         self.streaming = std::mem::take(&mut other.streaming);
     }
 
-    /// Adds a stream event. Returns its context, and whether it ended a block of thoughts, which is
-    /// then recorded.
-    pub fn stream(&mut self, event: StreamEvent<'_>, now: Millis) -> (Arc<Context>, bool) {
+    /// Adds a stream event with the text of a token, which other events do not have. Returns its context, and
+    /// whether it ended a block of thoughts, which is then recorded.
+    pub fn stream(&mut self, event: &StreamEvent, data: &str, now: Millis) -> (Arc<Context>, bool) {
         self.streaming.last_token_at = None;
-        let context = Arc::new(self.context_of(&event));
-        let ended = self.streaming.push(&event, &context);
+        let context = Arc::new(self.context_of(event));
+        let ended = self.streaming.push(event, data, &context);
         let recorded = ended.map(|block| self.observe_thoughts(block, now)).is_some();
         self.streaming.last_token_at = (event.kind == StreamKind::Token).then(|| self.revisions.last());
         (context, recorded)
@@ -96,24 +105,24 @@ impl Thread {
         self.streaming.last_token_at == Some(self.revisions.last()) && self.streaming.append(data)
     }
 
-    fn context_of(&self, event: &StreamEvent<'_>) -> Context {
-        let (named, token_type) = token_context(event.call_context, event.thinking);
+    fn context_of(&self, event: &StreamEvent) -> Context {
+        let (named, token_type) = token_context(event.call_context.as_deref(), event.thinking);
         let phase = if event.call_context.is_some() { named } else { Some(Phase::of(self.list())) };
         let is_execution = phase == Some(Phase::Execution);
-        let item = match event.step_id {
+        let item = match event.step_id.as_deref() {
             Some(id) => self.list().iter().find(|item| item.id == id),
             None => self.current(),
         };
-        let step_id = event.step_id.or(item.map(|item| item.id.as_str()));
-        let step_description = event.step_description.or(item.map(|item| item.content.as_str()));
+        let step_id = event.step_id.as_deref().or(item.map(|item| item.id.as_str()));
+        let step_description = event.step_description.as_deref().or(item.map(|item| item.content.as_str()));
         Context {
             token_type: (event.kind == StreamKind::Token).then_some(token_type),
             phase,
             step_id: step_id.filter(|_| is_execution).map(str::to_owned),
             step_description: step_description.filter(|_| is_execution).map(str::to_owned),
             thread_id: self.key.clone(),
-            trace_id: event.trace_id.map(str::to_owned),
-            session_id: event.session_id.map(str::to_owned),
+            trace_id: event.trace_id.clone(),
+            session_id: event.session_id.clone(),
         }
     }
 

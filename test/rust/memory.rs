@@ -88,7 +88,6 @@ fn use_one(store: &mut Store, key: &str) {
     assert!(thread.change(|thread| thread.undo(4)).is_ok_and(|outcome| outcome.ok));
     let token = StreamEvent {
         kind: StreamKind::Token,
-        data: "a word",
         thinking: true,
         call_context: None,
         step_id: None,
@@ -98,7 +97,7 @@ fn use_one(store: &mut Store, key: &str) {
     };
     thread.change(|thread| {
         thread.observe(Payload::new(Type::Thoughts, json!("It was the lexer")), Details::default(), 5);
-        thread.stream(token, 6);
+        thread.stream(&token, "a word", 6);
     });
     write(thread, &PLAN[1..], 7);
     assert!(store.forget(key).is_ok());

@@ -42,7 +42,7 @@ pub fn holds(data: &[u8]) {
     };
     let mut data = Unstructured::new(data);
     while !data.is_empty() && run.next(&mut data).is_ok() {}
-    run.thread.stream(event(StreamKind::End, "", false), 9);
+    run.thread.stream(&event(StreamKind::End, false), "", 9);
     let blocks = thoughts(&run.thread);
     // What does not fit in memory is on disk only, the oldest first.
     let kept = blocks.concat();
@@ -54,7 +54,7 @@ pub fn holds(data: &[u8]) {
 struct Run {
     thread: Thread,
     /// The last event, and its context.
-    last: Option<(StreamEvent<'static>, Arc<Context>)>,
+    last: Option<(StreamEvent, Arc<Context>)>,
     /// All thinking tokens.
     thought: String,
     /// The length of the longest one, in bytes.
@@ -70,63 +70,61 @@ impl Run {
         }
         let repeat = if data.ratio(1, 64)? { 5_000 } else { 1 };
         let text = data.arbitrary::<&str>()?.repeat(repeat);
-        let template = self.template(data)?;
-        let event = StreamEvent { data: &text, ..template };
+        let event = self.event(data)?;
         if event.thinking && event.kind == StreamKind::Token {
-            self.thought.push_str(event.data);
-            self.longest = self.longest.max(event.data.len());
+            self.thought.push_str(&text);
+            self.longest = self.longest.max(text.len());
         }
         let context = match self.last.take() {
-            Some((last, context)) if last == template && self.thread.stream_next(event.data) => context,
-            _ => self.thread.stream(event, 6).0,
+            Some((last, context)) if last == event && self.thread.stream_next(&text) => context,
+            _ => self.thread.stream(&event, &text, 6).0,
         };
         self.check_context(&event, &context);
-        self.last = Some((template, context));
+        self.last = Some((event, context));
         Ok(())
     }
 
     /// An event without data, often the same as the last one.
-    fn template(&self, data: &mut Unstructured<'_>) -> Result<StreamEvent<'static>> {
-        match self.last {
-            Some((last, _)) if data.arbitrary()? => Ok(last),
+    fn event(&self, data: &mut Unstructured<'_>) -> Result<StreamEvent> {
+        match &self.last {
+            Some((last, _)) if data.arbitrary()? => Ok(last.clone()),
             _ => Ok(StreamEvent {
-                call_context: *data.choose(&CALLS)?,
-                step_id: *data.choose(&NAMES)?,
-                step_description: *data.choose(&NAMES)?,
-                trace_id: *data.choose(&NAMES)?,
-                session_id: *data.choose(&NAMES)?,
-                ..event(*data.choose(&KINDS)?, "", data.arbitrary()?)
+                call_context: data.choose(&CALLS)?.map(str::to_owned),
+                step_id: data.choose(&NAMES)?.map(str::to_owned),
+                step_description: data.choose(&NAMES)?.map(str::to_owned),
+                trace_id: data.choose(&NAMES)?.map(str::to_owned),
+                session_id: data.choose(&NAMES)?.map(str::to_owned),
+                ..event(*data.choose(&KINDS)?, data.arbitrary()?)
             }),
         }
     }
 
-    fn check_context(&self, event: &StreamEvent<'_>, context: &Context) {
-        let phase = match event.call_context {
+    fn check_context(&self, event: &StreamEvent, context: &Context) {
+        let phase = match event.call_context.as_deref() {
             None => Some(Phase::of(self.thread.list())),
             named => token_context(named, event.thinking).0,
         };
-        let token_type = token_context(event.call_context, event.thinking).1;
+        let token_type = token_context(event.call_context.as_deref(), event.thinking).1;
         assert_eq!(context.phase, phase);
         assert_eq!(context.token_type, (event.kind == StreamKind::Token).then_some(token_type));
         if phase == Some(Phase::Execution) {
             let current = self.thread.current().map(|item| item.id.as_str());
-            assert_eq!(context.step_id.as_deref(), event.step_id.or(current));
+            assert_eq!(context.step_id.as_deref(), event.step_id.as_deref().or(current));
             assert!(
                 event.step_description.is_none()
-                    || context.step_description.as_deref() == event.step_description
+                    || context.step_description.as_deref() == event.step_description.as_deref()
             );
         } else {
             assert_eq!((&context.step_id, &context.step_description), (&None, &None));
         }
-        assert_eq!(context.trace_id.as_deref(), event.trace_id);
-        assert_eq!(context.session_id.as_deref(), event.session_id);
+        assert_eq!(context.trace_id.as_deref(), event.trace_id.as_deref());
+        assert_eq!(context.session_id.as_deref(), event.session_id.as_deref());
     }
 }
 
-fn event(kind: StreamKind, data: &str, thinking: bool) -> StreamEvent<'_> {
+fn event(kind: StreamKind, thinking: bool) -> StreamEvent {
     StreamEvent {
         kind,
-        data,
         thinking,
         call_context: None,
         step_id: None,
