@@ -406,10 +406,10 @@ impl Plan {
         Ok(older.as_ref().map_or(&self.thread, |older| &older.thread))
     }
 
-    /// The records of a span, oldest first, with those that are not saved. It may have more.
-    pub(crate) fn records_of(&self, span: &Span) -> Result<Vec<Record>, Error> {
+    /// All records, oldest first, with those that are not saved.
+    pub(super) fn records(&self) -> Result<Vec<Record>, Error> {
         let Some(journal) = &self.journal else { return Ok(Vec::new()) };
-        let mut records = journal.records_of(span).map_err(|reason| failed(journal, reason))?;
+        let mut records = journal.records().map_err(|reason| failed(journal, reason))?;
         records.extend(self.unsaved.iter().flat_map(|unsaved| &unsaved.records).cloned());
         Ok(records)
     }

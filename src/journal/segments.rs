@@ -265,10 +265,9 @@ impl Journal {
         Ok(opened.map(|opened| opened.thread))
     }
 
-    /// The records of the segments of a span, oldest first.
-    pub(crate) fn records_of(&self, span: &Span) -> io::Result<Vec<Record>> {
-        let (segments, first) = self.segments_of(span);
-        let records = segments[first..].iter().map(|(_, path)| records_of(path));
+    /// The records of all segments, oldest first.
+    pub(crate) fn records(&self) -> io::Result<Vec<Record>> {
+        let records = folder::segments(&self.folder).into_iter().map(|(_, path)| records_of(&path));
         Ok(records.collect::<io::Result<Vec<_>>>()?.concat())
     }
 

@@ -22,7 +22,6 @@ use crate::events::work::{Part, WorkSums, belongs};
 use crate::file::modified;
 use crate::list::item::Author;
 use crate::thread::activity::{Agents, Doing, End, Ending, Fact};
-use crate::thread::record::Record;
 use crate::thread::{EMACS, Thread, parent_in};
 
 /// The number of plans kept in memory if they are at rest, since each may have megabytes of observations.
@@ -269,11 +268,6 @@ impl Store {
         plan.spanning(span, &mut self.older).map(Some)
     }
 
-    /// The records of a plan of a span, oldest first. There may be more.
-    fn records_of(&mut self, key: &str, span: &Span) -> Result<Vec<Record>, Error> {
-        self.plan(key)?.map_or(Ok(Vec::new()), |plan| plan.records_of(span))
-    }
-
     /// The observations of work in a part of a plan, oldest first. They were recorded, or sent out, with one of
     /// `numbers`.
     pub fn work_recorded(
@@ -287,15 +281,8 @@ impl Store {
         };
         // The work of a subagent may come after the turn in which it was sent out.
         let span = Span::Observations(numbers.start.max(1), u64::MAX);
-        let Some(thread) = self.get(key)? else { return Ok(Vec::new()) };
-        if span.within(thread).is_in(thread) {
-            return Ok(thread.observations().reported().filter(|one| is_of(one)).cloned().collect());
-        }
-        let observed = self.records_of(key, &span)?.into_iter().filter_map(|record| match record {
-            Record::Observation(observation) => Some(observation),
-            _ => None,
-        });
-        Ok(observed.filter(is_of).collect())
+        let Some(thread) = self.spanning(key, span)? else { return Ok(Vec::new()) };
+        Ok(thread.observations().reported().filter(|one| is_of(one)).cloned().collect())
     }
 
     /// The sums of the recorded work of a plan, at least of the turn with this index.
@@ -313,10 +300,12 @@ impl Store {
     /// The newest places of a plan that have all the words, newest first.
     pub fn search(&mut self, key: &str, query: Query, limit: usize) -> Result<Vec<Match>, Error> {
         let mut search = Search::new(query);
-        let records = self.records_of(key, &Span::WHOLE)?;
-        records.iter().for_each(|record| search.add_record(record));
-        if let Some(thread) = self.get(key)?.filter(|_| records.is_empty()) {
-            search.add_thread(thread);
+        if let Some(plan) = self.plan(key)? {
+            let records = plan.records()?;
+            records.iter().for_each(|record| search.add_record(record));
+            if records.is_empty() {
+                search.add_thread(plan);
+            }
         }
         Ok(search.finish(limit))
     }
