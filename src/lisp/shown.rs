@@ -17,10 +17,8 @@ use crate::error::Problem;
 use crate::events::Millis;
 use crate::events::observation::{Observation, Type};
 use crate::events::payload::{Derived, Metadata};
-use crate::events::session::Goal;
 use crate::list::change::{Change, ChangeKind, FieldNames};
 use crate::list::item::{Author, Item, Status};
-use crate::thread::activity::Ending;
 use crate::thread::clock::Times;
 use crate::thread::revision::{Revision, Stamp};
 use crate::thread::summary::Summary;
@@ -71,7 +69,7 @@ pub(super) fn outcome<'o>(
         notices: outcome.notices.as_slice().into(),
         errors: outcome.errors.as_slice().into(),
         forced: outcome.forced.as_slice().into(),
-        state: summary.state,
+        state: summary.others.state,
         resumed: outcome.resumed,
         told: outcome.told,
         mended: outcome.mended,
@@ -80,53 +78,25 @@ pub(super) fn outcome<'o>(
     })
 }
 
-/// A summary of a thread as Lisp has it.
+/// A summary of a thread as Lisp has it, without the prompt.
 #[derive(PartialEq, Serialize)]
 pub(super) struct ShownSummary {
-    revision: u64,
-    completed: usize,
-    yours: usize,
+    #[serde(flatten)]
+    others: Summary,
     count: String,
     current: Option<ShownItem>,
-    pub(super) state: State,
-    total: usize,
-    title: Option<String>,
-    reason: Option<String>,
     unsaved: bool,
-    ending: Option<Ending>,
-    refused: Option<String>,
-    goal: Option<Goal>,
-    context: Option<u64>,
-    #[serde(rename = "contextTokens")]
-    context_tokens: Option<u64>,
-    cost: Option<String>,
 }
 
 impl ShownSummary {
-    pub(super) fn of(summary: Summary, is_unsaved: bool) -> ShownSummary {
+    pub(super) fn of(summary: Summary, unsaved: bool) -> ShownSummary {
         let Summary { completed, total, yours, .. } = summary;
         let count = match yours {
             0 => format!("{completed}/{total}"),
             yours => format!("{completed}/{total} + {yours} yours"),
         };
-        ShownSummary {
-            revision: summary.revision,
-            completed,
-            yours,
-            count,
-            current: summary.current.as_ref().map(ShownItem::from),
-            state: summary.state,
-            total,
-            title: summary.title,
-            reason: summary.reason,
-            unsaved: is_unsaved,
-            ending: summary.ending,
-            refused: summary.refused,
-            goal: summary.goal,
-            context: summary.context,
-            context_tokens: summary.context_tokens,
-            cost: summary.cost,
-        }
+        let current = summary.current.as_ref().map(ShownItem::from);
+        ShownSummary { others: Summary { current: None, prompt: None, ..summary }, count, current, unsaved }
     }
 }
 

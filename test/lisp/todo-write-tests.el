@@ -223,9 +223,9 @@
     (todo-write-test-write "a" '("One" "completed") '("Two" "in_progress") "Three")
     (todo-write-observe "a" "TITLE" "Count to three")
     (should (equal (todo-write-summary "a")
-                   (list :revision 1 :completed 1 :yours 0 :count "1/3"
-                         :current (aref (todo-write-items "a") 1)
-                         :state 'active :total 3 :title "Count to three")))))
+                   (list :revision 1 :completed 1 :total 3 :yours 0
+                         :state 'active :title "Count to three" :count "1/3"
+                         :current (aref (todo-write-items "a") 1))))))
 
 (ert-deftest todo-write-an-outcome-has-the-state-and-whether-it-ended-a-pause ()
   (todo-write-with-store
