@@ -173,8 +173,8 @@ protocol are parts of files, which the agent may show with other tabs."
              (list (list :path path :oldText old :newText content)))
             ((and (stringp old) (stringp from) (stringp to) (not (string-empty-p from)))
              (pcase (todo-write-core-call todo-write-dyn--text-edited
-                      (todo-write-core-plain old) (list (todo-write-core-plain from))
-                      (list (todo-write-core-plain to)) (list all))
+                      (todo-write-core-plain old) (todo-write-core-plain from)
+                      (todo-write-core-plain to) all)
                ('too-large (list (list :path path :oldText from :newText to :inexact t)))
                ((and new (pred identity)) (list (list :path path :oldText old :newText new)))))))))
 

@@ -37,13 +37,11 @@ lisp! { env =>
         Vector(untyped::apply(&list, &changes)?)
     }
 
-    /// Return TEXT after its edits: each of OLDS is replaced by that of NEWS.
+    /// Return TEXT with NEW in place of OLD; of each occurrence if ALL is non-nil, else of the first.
     ///
-    /// If that of ALL is non-nil, each occurrence is replaced, else the first.  OLDS, NEWS and ALL are lists.
-    /// The value is nil if an old text does not occur, and `too-large' if the result would be.
-    fn text_edited(text: String, olds: Vec<String>, news: Vec<String>, all: Vec<bool>) -> Edited {
-        let edits = olds.into_iter().zip(news).zip(all).map(|((old, new), all)| Edit { old, new, all });
-        match edit::apply(&text, &edits.collect::<Vec<_>>()) {
+    /// The value is nil if OLD does not occur, and `too-large' if the result would be.
+    fn text_edited(text: String, old: String, new: String, all: bool) -> Edited {
+        match edit::apply(&text, &[Edit { old, new, all }]) {
             Ok(text) => Edited::Text(text),
             Err(NotApplied::Missing) => Edited::Missing(None),
             Err(NotApplied::TooLarge) => Edited::TooLarge(Symbol("too-large")),
@@ -75,7 +73,7 @@ lisp! { env =>
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Exported {
-    Outcome(Box<ShownOutcome<'static, Json, Json>>),
+    Outcome(Box<ShownOutcome<Json, Json>>),
     Work(Box<ShownWork>),
     Observation(Box<ShownObservation<'static, Json, Map<String, Json>>>),
     Other(Json),

@@ -7,19 +7,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use emacs::{Env, Result};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::function::{Object, lisp};
 use super::read::Key;
 use super::ser;
-use super::shown::{self, ShownSummary};
+use super::shown::{self, PlanOutcome, ShownSummary};
 use super::{Module, guarded, now, with_module};
 use crate::channel::Channel;
 use crate::error::Error;
 use crate::followed::{Followed, FollowedSession, Listener};
 use crate::journal::store::Changed;
 use crate::recorder::Recorder;
-use crate::thread::Outcome;
 use crate::thread::summary::Summary;
 use crate::wire::program::{Command, DoorEvent, DoorState, Machine, Message, Piece, SessionId, Settings};
 use crate::wire::socket::{Answer, Message as Said};
@@ -71,16 +70,7 @@ impl News {
 #[derive(Serialize)]
 struct Update {
     thread: String,
-    outcome: Option<UpdateOutcome>,
-}
-
-/// An outcome, and the summary of its thread.
-struct UpdateOutcome(Outcome, ShownSummary);
-
-impl Serialize for UpdateOutcome {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        shown::outcome(&self.0, &self.1, &[]).serialize(serializer)
-    }
+    outcome: Option<PlanOutcome>,
 }
 
 /// What Lisp is told of the lines that were applied at once.
@@ -348,7 +338,8 @@ impl Module {
         let updates = applied.updates.into_iter().map(|update| {
             let outcome = update.outcome.and_then(|outcome| {
                 let plan = self.store.get_mut(&update.thread)?;
-                Some(UpdateOutcome(outcome, ShownSummary::of(Summary::of(plan), plan.is_unsaved())))
+                let summary = ShownSummary::of(Summary::of(plan), plan.is_unsaved());
+                Some(shown::outcome(outcome, summary, Vec::new()))
             });
             Update { thread: update.thread, outcome }
         });

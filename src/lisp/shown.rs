@@ -26,19 +26,19 @@ use crate::thread::{Outcome, State};
 
 /// An outcome, with the summary of the thread after the call and the store's warnings.
 #[derive(Serialize, Deserialize)]
-pub(super) struct ShownOutcome<'o, Changes, Summary> {
+pub(super) struct ShownOutcome<Changes, Summary> {
     #[serde(default)]
     ok: bool,
     revision: u64,
-    result: Cow<'o, str>,
+    result: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<Changes>,
     #[serde(default)]
-    notices: Cow<'o, [String]>,
+    notices: Vec<String>,
     #[serde(default)]
-    errors: Cow<'o, [Problem]>,
+    errors: Vec<Problem>,
     #[serde(default)]
-    forced: Cow<'o, [String]>,
+    forced: Vec<String>,
     state: State,
     #[serde(default)]
     resumed: bool,
@@ -47,33 +47,32 @@ pub(super) struct ShownOutcome<'o, Changes, Summary> {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     mended: bool,
     #[serde(default)]
-    warnings: Cow<'o, [String]>,
+    warnings: Vec<String>,
     summary: Summary,
 }
 
 /// The outcome of a write or edit as Lisp has it.
-pub(super) type PlanOutcome<'o> = Sparse<ShownOutcome<'o, ShownChanges<'o, ShownItem>, &'o ShownSummary>>;
+pub(super) type PlanOutcome = Sparse<ShownOutcome<ShownChanges<ShownItem>, ShownSummary>>;
 
 /// An outcome as Lisp has it.
-pub(super) fn outcome<'o>(
-    outcome: &'o Outcome,
-    summary: &'o ShownSummary,
-    warnings: &'o [String],
-) -> PlanOutcome<'o> {
+pub(super) fn outcome(outcome: Outcome, summary: ShownSummary, warnings: Vec<String>) -> PlanOutcome {
+    let Outcome { ok, revision, result, notices, errors, forced, resumed, told, mended, .. } = outcome;
+    let state = summary.others.state;
     let changes = outcome.changes.as_slice();
+    let changes = (!changes.is_empty()).then(|| ShownChanges::of(changes, outcome.timestamp, false));
     Sparse(ShownOutcome {
-        ok: outcome.ok,
-        revision: outcome.revision,
-        result: outcome.result.as_str().into(),
-        changes: (!changes.is_empty()).then(|| ShownChanges::of(changes, outcome.timestamp, false)),
-        notices: outcome.notices.as_slice().into(),
-        errors: outcome.errors.as_slice().into(),
-        forced: outcome.forced.as_slice().into(),
-        state: summary.others.state,
-        resumed: outcome.resumed,
-        told: outcome.told,
-        mended: outcome.mended,
-        warnings: warnings.into(),
+        ok,
+        revision,
+        result,
+        changes,
+        notices,
+        errors,
+        forced,
+        state,
+        resumed,
+        told,
+        mended,
+        warnings,
         summary,
     })
 }
@@ -135,29 +134,29 @@ pub(super) fn items(items: &[Arc<Item>]) -> Sparse<Vec<ShownItem>> {
 /// A change, with its items as `I`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ShownChange<'c, I> {
-    item_id: &'c str,
+pub(super) struct ShownChange<I> {
+    item_id: String,
     item: Option<I>,
     previous_item: Option<I>,
     cancelled: bool,
-    fields: Option<Vector<&'c FieldNames>>,
+    fields: Option<Vector<FieldNames>>,
     position: Option<usize>,
     previous_position: Option<usize>,
     r#type: ChangeKind,
     timestamp: Millis,
 }
 
-impl<'c, I> ShownChange<'c, I> {
-    fn of<T>(change: &'c Change<T>, timestamp: Millis) -> ShownChange<'c, I>
+impl<I> ShownChange<I> {
+    fn of<'c, T>(change: &'c Change<T>, timestamp: Millis) -> ShownChange<I>
     where
         I: From<&'c T>,
     {
         ShownChange {
-            item_id: &change.item_id,
+            item_id: change.item_id.clone(),
             item: change.item.as_ref().map(I::from),
             previous_item: change.previous_item.as_ref().map(I::from),
             cancelled: change.cancelled,
-            fields: (change.kind == ChangeKind::Modified).then_some(Vector(&change.fields)),
+            fields: (change.kind == ChangeKind::Modified).then(|| Vector(change.fields.clone())),
             position: change.position,
             previous_position: change.previous_position,
             r#type: change.kind,
@@ -169,18 +168,18 @@ impl<'c, I> ShownChange<'c, I> {
 /// A set of changes; for some readers also by kind.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ShownChanges<'c, I> {
+pub(super) struct ShownChanges<I> {
     timestamp: Millis,
-    changes: Vector<Vec<ShownChange<'c, I>>>,
-    added: Option<Vector<Vec<ShownChange<'c, I>>>>,
-    modified: Option<Vector<Vec<ShownChange<'c, I>>>>,
-    removed: Option<Vector<Vec<ShownChange<'c, I>>>>,
-    status_changed: Option<Vector<Vec<ShownChange<'c, I>>>>,
-    reordered: Option<Vector<Vec<ShownChange<'c, I>>>>,
+    changes: Vector<Vec<ShownChange<I>>>,
+    added: Option<Vector<Vec<ShownChange<I>>>>,
+    modified: Option<Vector<Vec<ShownChange<I>>>>,
+    removed: Option<Vector<Vec<ShownChange<I>>>>,
+    status_changed: Option<Vector<Vec<ShownChange<I>>>>,
+    reordered: Option<Vector<Vec<ShownChange<I>>>>,
 }
 
-impl<'c, I> ShownChanges<'c, I> {
-    fn of<T>(all: &'c [Change<T>], timestamp: Millis, is_by_kind: bool) -> ShownChanges<'c, I>
+impl<I> ShownChanges<I> {
+    fn of<'c, T>(all: &'c [Change<T>], timestamp: Millis, is_by_kind: bool) -> ShownChanges<I>
     where
         I: From<&'c T>,
     {
@@ -234,10 +233,10 @@ pub(super) fn changes_by_kind<'e, 'c, T, I: From<&'c T> + Serialize>(
 }
 
 /// The changes of an item in a revision.
-pub(super) fn changes_in<'c>(
+pub(super) fn changes_in(
     revision: &Revision,
-    changes: &'c [Change<Arc<Item>>],
-) -> Vec<Sparse<ShownChange<'c, ShownItem>>> {
+    changes: &[Change<Arc<Item>>],
+) -> Vec<Sparse<ShownChange<ShownItem>>> {
     changes.iter().map(|change| Sparse(ShownChange::of(change, revision.stamp.timestamp))).collect()
 }
 
@@ -310,7 +309,7 @@ pub(super) enum ShownContent<'o> {
     Plan {
         revision: u64,
         todo_list: Vector<Sparse<Vec<ShownItem>>>,
-        changes: Sparse<ShownChanges<'o, ShownItem>>,
+        changes: Sparse<ShownChanges<ShownItem>>,
     },
     #[serde(rename_all = "camelCase")]
     Status {

@@ -9,8 +9,8 @@ use serde_json::{Map, Value as Json};
 
 use super::function::{Object, lisp};
 use super::read::{Input, Key};
-use super::ser::{self, Sparse, Vector};
-use super::shown::{self, ShownItem, ShownRevision, ShownSummary, ShownTimes};
+use super::ser::{Sparse, Vector};
+use super::shown::{self, PlanOutcome, ShownItem, ShownRevision, ShownSummary, ShownTimes};
 use super::{Module, de, now, with_module};
 use crate::events::Millis;
 use crate::journal::segments::Span;
@@ -89,19 +89,14 @@ pub(super) fn wake(env: &Env, key: &str) -> Result<()> {
 }
 
 /// Changes a thread and returns the outcome.
-fn change<'e>(
-    env: &'e Env,
-    key: &str,
-    work: impl FnOnce(&mut Module) -> Result<Outcome>,
-) -> Result<Object<'e>> {
+fn change(env: &Env, key: &str, work: impl FnOnce(&mut Module) -> Result<Outcome>) -> Result<PlanOutcome> {
     load(env, key, Map::new())?;
-    let (outcome, summary, warnings) = with_module(|module| {
+    with_module(|module| {
         let outcome = work(module)?;
         let thread = module.open(key);
         let summary = ShownSummary::of(Summary::of(thread), thread.is_unsaved());
-        Ok::<_, emacs::Error>((outcome, summary, module.store.take_warnings()))
-    })?;
-    ser::to_lisp(env, &shown::outcome(&outcome, &summary, &warnings)).map(Object)
+        Ok(shown::outcome(outcome, summary, module.store.take_warnings()))
+    })
 }
 
 /// The revisions that begin a list in place of another one.
@@ -164,7 +159,7 @@ lisp! { env =>
         source: Option<Name>,
         unanswered: bool,
         call: Option<Call>,
-    ) -> Object<'_> {
+    ) -> PlanOutcome {
         change(env, &thread, |module| {
             if let Some(outcome) = call.as_ref().and_then(|call| module.open(&thread).answered(call, now())) {
                 return Ok(outcome);
@@ -200,13 +195,13 @@ lisp! { env =>
     }
 
     /// See `todo-write-edit'.  OPERATION is a list (OPERATION . ARGS) of its arguments.
-    fn edit(thread: Key, operation: Edit) -> Object<'_> {
+    fn edit(thread: Key, operation: Edit) -> PlanOutcome {
         let edit = operation.normalized(with_module(|module| module.settings.input.max_length))?;
         change(env, &thread, |module| Ok(module.open(&thread).change(|thread| thread.edit(edit, now()))?))?
     }
 
     /// See `todo-write-undo'.
-    fn undo(thread: Key) -> Object<'_> {
+    fn undo(thread: Key) -> PlanOutcome {
         change(env, &thread, |module| Ok(module.open(&thread).change(|thread| thread.undo(now()))?))?
     }
 

@@ -528,10 +528,10 @@ Leave out times if WITHOUT-TIMES is non-nil."
       (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Edit") :outcome 'ok
                           :files '((:path "/p/f" :oldText "a\n" :newText "b\nc\n")))
       ;; A call of the module runs timers and filters while it waits for a file.
-      (cl-letf* ((read (symbol-function 'todo-write-dyn--header-work))
-                 ((symbol-function 'todo-write-dyn--header-work)
+      (cl-letf* ((read (symbol-function 'todo-write-dyn--unseen))
+                 ((symbol-function 'todo-write-dyn--unseen)
                   (lambda (thread)
-                    (setf (symbol-function 'todo-write-dyn--header-work) read)
+                    (setf (symbol-function 'todo-write-dyn--unseen) read)
                     (todo-write-set-activity "a" 'working)
                     (funcall happens)
                     (todo-write-view-draw-all)
