@@ -260,7 +260,8 @@ so do those that are open or in CHILDREN, see `todo-write-view-rows--children'."
 
 (defun todo-write-view-rows--insert-header (thread summary work unseen width beside-efrit)
   "Insert the header of THREAD, or nil, with SUMMARY, in lines of WIDTH columns.
-WORK is as from `todo-write-work', UNSEEN as from `todo-write-dyn--unseen'.  BESIDE-EFRIT means that Efrit's plans are not shown."
+WORK is as from `todo-write-work', UNSEEN as from `todo-write-dyn--unseen'.
+BESIDE-EFRIT means that Efrit's plans are not shown."
   (cl-flet ((below (text face)
               (insert "\n" (todo-write-text-truncate
                             (concat " " (if face (propertize text 'face face) text)) width))))

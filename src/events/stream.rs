@@ -52,10 +52,13 @@ pub fn token_context(call_context: Option<&str>, thinking: bool) -> (Option<Phas
     (phase, token_type)
 }
 
-/// The context that successive stream events share: all but type, data and time.
+/// The context that successive stream events share: all but data and time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Context {
+    /// The type.
+    #[serde(rename = "type")]
+    pub kind: StreamKind,
     /// See [`token_context`]; none for other events.
     pub token_type: Option<&'static str>,
     /// The phase; none if the call's name has none.

@@ -26,14 +26,6 @@ struct TokenContext {
     token_type: &'static str,
 }
 
-/// A stream event without its data and time.
-#[derive(Serialize)]
-struct ShownContext {
-    r#type: StreamKind,
-    #[serde(flatten)]
-    context: Arc<Context>,
-}
-
 lisp! { env =>
     /// See `todo-write-token-context'.
     fn token_context(call_context: Option<Name>, thinking: bool) -> TokenContext {
@@ -45,11 +37,10 @@ lisp! { env =>
     ///
     /// DATA is its `:data'.  The value is (TIME RECORDED . REST): TIME is in milliseconds; RECORDED is t if the event
     /// ended a block of thoughts, which is recorded; REST is a plist with the other properties of the event.
-    fn stream(thread: Key, event: StreamEvent, data: Input) -> (Millis, bool, Sparse<ShownContext>) {
-        let kind = event.kind;
+    fn stream(thread: Key, event: StreamEvent, data: Input) -> (Millis, bool, Sparse<Arc<Context>>) {
         let data = match &data.0 {
             Raw::Text(text) => text,
-            other if kind == StreamKind::Token => {
+            other if event.kind == StreamKind::Token => {
                 return Err(Error::Argument(Problem::new("data", other.describe(), "a string")).into());
             }
             _ => "",
@@ -58,7 +49,7 @@ lisp! { env =>
         let time = now();
         let (context, recorded) =
             with_module(|module| module.open(&thread).change(|thread| thread.stream(&event, data, time)));
-        (time, recorded, Sparse(ShownContext { r#type: kind, context }))
+        (time, recorded, Sparse(context))
     }
 
     /// Add the token DATA to THREAD, with all else as in its last stream event.

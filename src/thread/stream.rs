@@ -116,6 +116,7 @@ impl Thread {
         let step_id = event.step_id.as_deref().or(item.map(|item| item.id.as_str()));
         let step_description = event.step_description.as_deref().or(item.map(|item| item.content.as_str()));
         Context {
+            kind: event.kind,
             token_type: (event.kind == StreamKind::Token).then_some(token_type),
             phase,
             step_id: step_id.filter(|_| is_execution).map(str::to_owned),
