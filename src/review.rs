@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::events::marks::Scope;
 use crate::events::payload::FileEntry;
-use crate::events::review::{LARGEST_FILE, Net, NotComposed, net};
+use crate::events::review::{LARGEST_FILE, NotComposed, net};
 use crate::events::work::Part;
 use crate::file;
 use crate::journal::store::Store;
@@ -19,43 +19,38 @@ use crate::text::path::has_method;
 
 /// The files that are reviewed.
 #[derive(Serialize)]
-pub struct FilesToReview<F> {
+pub struct FilesToReview {
     /// The number of the observation with the newest change of the thread.
     pub newest: u64,
     /// The number of files beyond the limit.
     pub more: usize,
     /// The files, in the order of the first change.
-    pub files: Vec<F>,
+    pub files: Vec<FileToReview>,
 }
 
-/// The changes of a file that are reviewed.
-#[derive(Default)]
+/// A file that is reviewed.
+#[derive(Default, Serialize)]
 pub struct FileToReview {
+    /// Its absolute name.
     path: String,
-    project: String,
-    /// The numbers of their observations.
-    numbers: BTreeSet<u64>,
+    /// The net difference of its changes, once it was compared: empty if all cancels out.
+    patch: String,
+    /// Why that is not one difference.
+    reason: Option<&'static str>,
+    /// The number of the last observation with a change that is new.
     until: Option<u64>,
+    /// The ids of the items in progress at the changes.
     items: BTreeSet<String>,
+    #[serde(skip)]
+    project: String,
+    /// The numbers of the observations with the changes.
+    #[serde(skip)]
+    numbers: BTreeSet<u64>,
+    #[serde(skip)]
     changes: Vec<FileEntry>,
 }
 
-/// The net difference of a file.
-#[derive(Serialize)]
-pub struct Compared {
-    /// Its absolute name.
-    pub path: String,
-    /// The difference, empty if all cancels out.
-    pub patch: String,
-    /// Why that is not one difference.
-    pub reason: Option<&'static str>,
-    /// The number of the last observation with a change that is new.
-    pub until: Option<u64>,
-    /// The ids of the items in progress at the changes.
-    pub items: BTreeSet<String>,
-}
-
-impl FilesToReview<FileToReview> {
+impl FilesToReview {
     /// The new changes of a thread in a scope, or all changes there, of at most `limit` files.
     pub(crate) fn of(
         store: &mut Store,
@@ -103,16 +98,12 @@ impl FilesToReview<FileToReview> {
 
 impl FileToReview {
     /// Compares the file as it is now with what it was before the changes.
-    pub fn compare(self) -> Compared {
-        let FileToReview { path, project, until, items, changes, .. } = self;
-        let text = text_of(&Path::new(&project).join(&path), &path, &project);
+    pub fn compare(&mut self) {
+        let FileToReview { path, project, changes, .. } = self;
+        let text = text_of(&Path::new(project).join(&*path), path, project);
         let text = text.as_ref().map(Option::as_deref).map_err(|reason| *reason);
-        let (reason, patch) = match net(&path, &project, text, &changes) {
-            Net::Nothing => (None, String::new()),
-            Net::Difference(patch) => (None, patch),
-            Net::Patches(reason, patch) => (Some(reason.as_str()), patch),
-        };
-        Compared { path, patch, reason, until, items }
+        let (reason, patch) = net(path, project, text, changes);
+        (self.reason, self.patch) = (reason.map(NotComposed::as_str), patch);
     }
 }
 

@@ -229,26 +229,21 @@ impl<'p> Hunk<'p> {
     }
 }
 
-/// What the new changes of a file come to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Net {
-    /// They cancel out.
-    Nothing,
-    /// The difference to the file as it was reviewed.
-    Difference(String),
-    /// They cannot be composed, for this reason: their patches, one after the other.
-    Patches(NotComposed, String),
-}
-
-/// The net difference of a file, whose new `changes` are oldest first, from what it was to what it is `now`, or
-/// why that is not known. `path` is its absolute name, `project` the root.
-pub fn net(path: &str, project: &str, now: Result<Option<&str>, NotComposed>, changes: &[FileEntry]) -> Net {
+/// The net difference of a file, whose new `changes` are oldest first, from what it was to what it is `now`: empty
+/// if they cancel out. If it is not known, why, and their patches one after the other. `path` is its absolute name,
+/// `project` the root.
+pub fn net(
+    path: &str,
+    project: &str,
+    now: Result<Option<&str>, NotComposed>,
+    changes: &[FileEntry],
+) -> (Option<NotComposed>, String) {
     let before = now.and_then(|now| Ok((take_back(now, changes)?, now)));
     match before {
-        Ok((before, now)) if before.as_deref() == now => Net::Nothing,
+        Ok((before, now)) if before.as_deref() == now => (None, String::new()),
         Ok((before, now)) => {
             let change = FileEntry::between(path, before.as_deref(), now);
-            Net::Difference(complete_within(usize::MAX, path, project, &change))
+            (None, complete_within(usize::MAX, path, project, &change))
         }
         Err(reason) => {
             let mut text = format!("# Not composed: {}\n", reason.as_str());
@@ -262,7 +257,7 @@ pub fn net(path: &str, project: &str, now: Result<Option<&str>, NotComposed>, ch
                     }
                 }
             }
-            Net::Patches(reason, text)
+            (Some(reason), text)
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
-use emacs::Result;
 use serde::Serialize;
 
 use super::function::lisp;
@@ -14,7 +13,7 @@ use super::{now, with_module};
 use crate::events::Millis;
 use crate::events::comments::{Comment, Telling};
 use crate::events::marks::{Marks, Scope, Unseen};
-use crate::review::{Compared, FilesToReview};
+use crate::review::FilesToReview;
 
 emacs::use_symbols! {
     say_wait => "todo-write-core-say-wait"
@@ -138,21 +137,20 @@ lisp! { env =>
         entry: Option<String>,
         all: bool,
         limit: Option<usize>,
-    ) -> FilesToReview<Compared> {
+    ) -> FilesToReview {
         let mut of = id.scope(path.as_deref());
         if let Some(entry) = entry {
             let number = entry.strip_prefix('o').and_then(|number| number.parse().ok()).unwrap_or(0);
             of.numbers = (number, number);
         }
         let limit = limit.unwrap_or(usize::MAX);
-        let FilesToReview { newest, more, files } =
-            with_module(|module| FilesToReview::of(&mut module.store, &thread, of, all, limit))?;
-        let (count, begun) = (files.len(), Instant::now());
-        let compared = files.into_iter().enumerate().map(|(done, file)| {
+        let mut shown = with_module(|module| FilesToReview::of(&mut module.store, &thread, of, all, limit))?;
+        let (count, begun) = (shown.files.len(), Instant::now());
+        for (done, file) in shown.files.iter_mut().enumerate() {
             // `C-g' ends it here.
             env.call(say_wait, (begun.elapsed().as_secs_f64(), done * 100 / count))?;
-            Ok(file.compare())
-        });
-        FilesToReview { newest, more, files: compared.collect::<Result<_>>()? }
+            file.compare();
+        }
+        shown
     }
 }
