@@ -187,7 +187,7 @@ impl Observations {
 
     /// Adds a reported observation.
     pub fn push(&mut self, observation: Arc<Observation>) {
-        if let Some(title) = observation.payload.title() {
+        if let (Type::Title, Some(title)) = (observation.kind(), observation.payload.content.as_str()) {
             self.title = Some(title.to_owned());
         }
         let metadata = &observation.payload.metadata;

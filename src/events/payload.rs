@@ -184,11 +184,6 @@ impl Payload {
         Payload { derived: Some(derived), ..Payload::new(kind, Value::Null) }
     }
 
-    /// A change of what is known of the session, in words.
-    pub(crate) fn update(metadata: Metadata, text: &str) -> Payload {
-        Payload { metadata, ..Payload::new(Type::StateUpdate, said(text)) }
-    }
-
     /// What is known of the call, if it is one or its result.
     pub fn call(&self) -> Option<&Metadata> {
         Some(&self.metadata).filter(|_| matches!(self.kind, Type::ToolCall | Type::ToolExecution))
@@ -213,11 +208,6 @@ impl Payload {
     /// The files that a call changed.
     pub fn files(&self) -> &[FileEntry] {
         self.call().and_then(|call| call.files.as_deref()).unwrap_or_default()
-    }
-
-    /// The title, if it is one.
-    pub(crate) fn title(&self) -> Option<&str> {
-        self.content.as_str().filter(|_| self.kind == Type::Title)
     }
 
     /// What was said, whether it is a field or all of the content.

@@ -19,6 +19,7 @@ emacs::use_functions! { car cdr }
 
 /// The part of a thread that an ID names: an item's id, the symbol `outside`, or nil for all; or a cons of such a
 /// part, where the symbol `turn` stands for all, and the number of a turn.
+#[derive(Default)]
 pub(super) struct PartId {
     item: Option<String>,
     is_outside: bool,
@@ -27,10 +28,6 @@ pub(super) struct PartId {
 }
 
 impl PartId {
-    fn whole(turn: Option<usize>) -> PartId {
-        PartId { item: None, is_outside: false, turn }
-    }
-
     fn part(&self) -> Part<'_> {
         if self.is_outside { Part::Outside } else { self.item.as_deref().map_or(Part::Whole, Part::Item) }
     }
@@ -212,7 +209,7 @@ lisp! { env =>
                 ending: turn.ending,
                 items: turn.items(),
                 commits: turn.commits.clone(),
-                work: PartId::whole(Some(place)).of(sums_of(place), has_tokens),
+                work: PartId { turn: Some(place), ..PartId::default() }.of(sums_of(place), has_tokens),
             });
             turns.collect()
         })?

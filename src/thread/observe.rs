@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Moment, Thread};
 use crate::events::observation::{Derived, Details, Filter, Metadata, Observation, Payload, Phase, Type};
-use crate::events::payload::{PlanUpdate, StatusChange};
+use crate::events::payload::{PlanUpdate, StatusChange, said};
 use crate::events::policy::{Hidden, Policy};
 use crate::events::{Millis, push_bounded};
 use crate::list::change::{Change, ChangeKind};
@@ -48,7 +48,8 @@ impl Thread {
             None => "The next list was accepted".to_owned(),
         };
         let refused = Metadata { refused_list: Some(reason), ..Metadata::default() };
-        self.observe(Payload::update(refused, &text), Details::default(), now);
+        let payload = Payload { metadata: refused, ..Payload::new(Type::StateUpdate, said(text)) };
+        self.observe(payload, Details::default(), now);
     }
 
     /// Keeps an observation, and adds its work to the sums.

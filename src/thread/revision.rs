@@ -192,12 +192,6 @@ impl Revisions {
         self.log.iter()
     }
 
-    /// One revision.
-    pub fn get(&self, number: u64) -> Option<&Revision> {
-        let place = self.log.binary_search_by_key(&number, |revision| revision.number).ok()?;
-        Some(&self.log[place])
-    }
-
     /// Adds a revision with a higher number, whose `changes` lead from the current list to `list`.
     ///
     /// A full list is stored when the changes since the last one outnumber its items. That bounds both

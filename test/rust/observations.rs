@@ -31,7 +31,7 @@ fn say(thread: &mut Thread, kind: Type, text: &str) -> Arc<Observation> {
 
 fn update(thread: &Thread, revision: u64) -> Option<Derived> {
     let todo_list = thread.list_at(revision).unwrap();
-    let changes = thread.revisions().get(revision).unwrap().changes.clone();
+    let changes = thread.revisions().iter().find(|one| one.number == revision).unwrap().changes.clone();
     Some(Derived::Plan(PlanUpdate { revision, todo_list, changes }))
 }
 
