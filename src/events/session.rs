@@ -127,8 +127,10 @@ impl fmt::Display for Cost {
 #[serde(default)]
 pub struct Session {
     goal: Option<Goal>,
-    context: Option<Context>,
-    cost: Option<Cost>,
+    /// How full the context is.
+    pub context: Option<Context>,
+    /// What it cost.
+    pub cost: Option<Cost>,
 }
 
 impl Session {
@@ -150,16 +152,6 @@ impl Session {
     /// The goal, unless the user took it back.
     pub fn goal(&self) -> Option<&Goal> {
         self.goal.as_ref().filter(|goal| goal.state != GoalState::Cleared)
-    }
-
-    /// How full the context is, if that is known.
-    pub fn context(&self) -> Option<Context> {
-        self.context
-    }
-
-    /// What it cost, if the program says so.
-    pub fn cost(&self) -> Option<&Cost> {
-        self.cost.as_ref()
     }
 }
 

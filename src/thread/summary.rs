@@ -49,7 +49,7 @@ impl Summary {
     /// The current summary of a thread.
     pub fn of(thread: &Thread) -> Summary {
         let (list, yours) = (thread.list(), thread.untold());
-        let context = thread.session().context();
+        let context = thread.session().context;
         Summary {
             revision: thread.revisions().last(),
             completed: list.iter().filter(|item| !item.status.is_open()).count(),
@@ -65,7 +65,7 @@ impl Summary {
             goal: thread.session().goal().cloned(),
             context: context.and_then(|context| context.percent()),
             context_tokens: context.map(|context| context.tokens),
-            cost: thread.session().cost().map(Cost::to_string),
+            cost: thread.session().cost.as_ref().map(Cost::to_string),
         }
     }
 

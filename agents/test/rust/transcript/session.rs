@@ -172,7 +172,7 @@ fn the_context_of_claude_code_is_what_the_last_response_was_given() {
     let side = json!({"isSidechain": true, "message": {"id": "d", "content": [], "usage": usage(9, 9, 9)}});
     session.line("assistant", side);
     let mut followed = session.followed();
-    let context = |followed: &mut Followed| followed.store.get(CLAUDE).unwrap().unwrap().session().context();
+    let context = |followed: &mut Followed| followed.store.get(CLAUDE).unwrap().unwrap().session().context;
     let full = Some(Context { tokens: 1_507, limit: None });
     assert_eq!(context(&mut followed), full);
     followed.restart();
@@ -187,7 +187,7 @@ fn the_cost_of_claude_code_is_the_one_that_it_says() {
         session.lines.push(json!({"type": "cost-state", "sessionId": "s", "totalCostUSD": cost}));
     }
     let mut followed = session.followed();
-    let cost = followed.store.get(CLAUDE).unwrap().unwrap().session().cost().cloned().unwrap();
+    let cost = followed.store.get(CLAUDE).unwrap().unwrap().session().cost.clone().unwrap();
     assert!((cost.amount - 0.0264).abs() < 1e-9 && cost.currency == "USD");
 }
 
@@ -262,13 +262,13 @@ fn the_context_of_codex_is_full_in_percent_of_what_it_says_it_can_hold() {
                         "last_token_usage": counts(120_000, 9_200), "model_context_window": 258_400}}),
     );
     let mut followed = rollout.followed();
-    let context = followed.store.get(CODEX).unwrap().unwrap().session().context().unwrap();
+    let context = followed.store.get(CODEX).unwrap().unwrap().session().context.unwrap();
     assert_eq!((context.tokens, context.percent()), (129_200, Some(50)));
     let mut newer = Rollout::new();
     newer.event("task_started", json!({"turn_id": "2", "model_context_window": 1_000}));
     newer
         .line("token_usage_record", json!({"usage": counts(700, 20), "thread_token_usage": counts(900, 50)}));
     let mut followed = newer.followed();
-    let context = followed.store.get(CODEX).unwrap().unwrap().session().context().unwrap();
+    let context = followed.store.get(CODEX).unwrap().unwrap().session().context.unwrap();
     assert_eq!((context.tokens, context.percent()), (720, Some(72)));
 }
