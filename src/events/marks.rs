@@ -163,7 +163,9 @@ impl Review {
 
     /// What is new, if anything is.
     pub(crate) fn new_work(&self, of: Scope<'_>) -> Option<Work> {
-        Some(Work::of_files(self.fresh(of).map(|change| change.file))).filter(|work| work.edits > 0)
+        let mut work = Work::default();
+        self.fresh(of).for_each(|change| work.add_file(change.file));
+        Some(work).filter(|work| work.edits > 0)
     }
 
     /// What a review of changes shows, oldest first, and whether it is new: of the files that have new ones, all

@@ -271,11 +271,6 @@ pub(crate) struct WorkSums {
     has_session_tokens: bool,
 }
 
-/// Whether an observation counts for a part of the work.
-pub(crate) fn belongs(observation: &Observation, part: Part<'_>) -> bool {
-    items_of(observation).is_some_and(|items| part.has(items))
-}
-
 impl Part<'_> {
     /// Whether work that counts for these items is of the part.
     pub(crate) fn has(self, items: &[String]) -> bool {
@@ -290,16 +285,6 @@ impl Part<'_> {
 /// The ids of the items that an observation of work counts for.
 pub(crate) fn items_of(observation: &Observation) -> Option<&[String]> {
     observation.payload.metadata.items.as_deref().filter(|_| observation.payload.is_work())
-}
-
-/// The files of some observations with their recorded patches, oldest first, perhaps only those of `path`.
-pub(crate) fn recorded_patches<'o>(
-    observations: &'o [Arc<Observation>],
-    path: Option<&'o str>,
-) -> impl Iterator<Item = (&'o str, &'o str)> {
-    let files = observations.iter().flat_map(|one| one.payload.files());
-    let patches = files.filter_map(|file| Some((file.path.as_str(), file.patch.as_deref()?)));
-    patches.filter(move |(of, _)| path.is_none_or(|path| path == *of))
 }
 
 impl WorkSums {
@@ -458,14 +443,7 @@ impl CommandWork {
 }
 
 impl Work {
-    /// The work of changes of files alone.
-    pub(crate) fn of_files<'f>(files: impl Iterator<Item = &'f FileEntry>) -> Work {
-        let mut work = Work::default();
-        files.for_each(|file| work.add_file(file));
-        work
-    }
-
-    fn add_file(&mut self, entry: &FileEntry) {
+    pub(crate) fn add_file(&mut self, entry: &FileEntry) {
         self.add_lines(entry.added, entry.removed, 1);
         // An agent most often changes again what it changed last.
         let known = self.files.iter().rposition(|file| file.path == entry.path);

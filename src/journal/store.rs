@@ -18,7 +18,7 @@ use super::summary::KeptPlan;
 use crate::error::Error;
 use crate::events::Millis;
 use crate::events::observation::Observation;
-use crate::events::work::{Part, WorkSums, belongs};
+use crate::events::work::{Part, WorkSums, items_of};
 use crate::file::modified;
 use crate::list::item::Author;
 use crate::thread::activity::{Agents, Doing, End, Ending, Fact};
@@ -277,7 +277,8 @@ impl Store {
         numbers: Range<u64>,
     ) -> Result<Vec<Arc<Observation>>, Error> {
         let is_of = |one: &Arc<Observation>| {
-            belongs(one, part) && numbers.contains(&one.payload.metadata.of_call.unwrap_or(one.number))
+            items_of(one).is_some_and(|items| part.has(items))
+                && numbers.contains(&one.payload.metadata.of_call.unwrap_or(one.number))
         };
         // The work of a subagent may come after the turn in which it was sent out.
         let span = Span::Observations(numbers.start.max(1), u64::MAX);

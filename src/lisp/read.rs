@@ -9,7 +9,6 @@ use serde::Deserialize;
 
 use super::de;
 use super::function::Argument;
-use crate::error::{Error, Problem};
 use crate::list::raw::Raw;
 
 emacs::use_functions! {
@@ -198,11 +197,6 @@ pub(super) fn string_of(value: Value<'_>) -> Result<Option<String>> {
 
 fn is_too_long(error: &emacs::Error) -> bool {
     matches!(error.downcast_ref(), Some(ErrorKind::Module(ModuleError::BufferTooSmall { .. })))
-}
-
-/// The error for a wrong argument named `what`.
-pub(super) fn wrong(what: &str, value: Value<'_>, expected: &str) -> emacs::Error {
-    Error::Argument(Problem::new(what, de::describe(value), expected)).into()
 }
 
 pub(super) fn is_integer(value: Value<'_>) -> Result<bool> {

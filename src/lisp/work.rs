@@ -7,15 +7,15 @@ use super::function::{Argument, lisp};
 use super::read::{self, Key};
 use super::threads::with_thread;
 use super::{de, with_module};
+use crate::error::{Error, Problem};
 use crate::events::Millis;
 use crate::events::marks::Scope;
 use crate::events::turns::{Commit, Ending, Turn};
-use crate::events::work::{CommandWork, FileWork, Part, Tokens, Work, WorkSums, recorded_patches};
+use crate::events::work::{CommandWork, FileWork, Part, Tokens, Work, WorkSums};
 use crate::named::is_default;
 use crate::thread::{Thread, first_line};
 
 emacs::use_symbols! { outside whole_turn => "turn" }
-emacs::use_functions! { car cdr }
 
 /// The part of a thread that an ID names: an item's id, the symbol `outside`, or nil for all; or a cons of such a
 /// part, where the symbol `turn` stands for all, and the number of a turn.
@@ -49,12 +49,13 @@ impl PartId {
 
 impl Argument<'_> for PartId {
     fn read(name: &str, value: Value<'_>) -> Result<PartId> {
-        let (part, of_turn) = if read::is_cons(value)? {
-            let number: usize = de::from_lisp("turn", value.env.call(cdr, [value])?)?;
-            let wrong = || read::wrong("turn", value, "a number from 1 on");
-            (value.env.call(car, [value])?, Some(number.checked_sub(1).ok_or_else(wrong)?))
-        } else {
-            (value, None)
+        let (part, of_turn) = match read::parts(value, 2)?.as_deref() {
+            Some([part, number]) => {
+                let number: usize = de::from_lisp("turn", *number)?;
+                let wrong = || Error::Argument(Problem::new("turn", "0", "a number from 1 on"));
+                (*part, Some(number.checked_sub(1).ok_or_else(wrong)?))
+            }
+            _ => (value, None),
         };
         let is_outside = part == *outside;
         let is_whole = is_outside || of_turn.is_some() && part == *whole_turn;
@@ -244,7 +245,8 @@ lisp! { env =>
             None => 0..u64::MAX,
         })?;
         let found = with_module(|module| module.store.work_recorded(&thread, id.part(), numbers))?;
-        let patches = recorded_patches(&found, path.as_deref());
-        patches.map(|(path, patch)| (path.to_owned(), patch.to_owned())).collect()
+        let files = found.iter().flat_map(|one| one.payload.files());
+        let files = files.filter(|file| path.as_ref().is_none_or(|path| *path == file.path));
+        files.filter_map(|file| Some((file.path.clone(), file.patch.clone()?))).collect()
     }
 }
