@@ -206,15 +206,13 @@ impl<'de> Deserializer<'de> for Lisp<'_> {
     type Error = Failed;
 
     whole_numbers! {
-        deserialize_u8 visit_u8 u8,
-        deserialize_u16 visit_u16 u16,
         deserialize_u32 visit_u32 u32,
         deserialize_u64 visit_u64 u64,
     }
 
     forward_to_deserialize_any! {
         <V: Visitor<'de>>
-        i8 i16 i32 i64 i128 u128 f32 char bytes byte_buf unit unit_struct tuple_struct
+        i8 i16 i32 i64 i128 u8 u16 u128 f32 char bytes byte_buf unit unit_struct tuple_struct
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Read<V::Value> {

@@ -3,7 +3,7 @@
 use super::function::{Object, lisp};
 use super::read::Key;
 use super::ser::{self, Sparse};
-use super::shown::{self, ShownItem, ShownRevision};
+use super::shown::{self, ShownChange, ShownItem, ShownRevision};
 use super::threads::{of_items, replacements, with_span, with_thread};
 use crate::events::work::Part;
 use crate::journal::segments::Span;
@@ -31,7 +31,8 @@ lisp! { env =>
             (thread.revisions().iter().filter_map(of_item).collect(), replacements(thread))
         })?;
         let shown = found.iter().map(|(revision, changes)| {
-            (ShownRevision::of(revision, &starts), shown::changes_in(revision, changes))
+            let shown = |change| Sparse(ShownChange::<ShownItem>::of(change, revision.stamp.timestamp));
+            (ShownRevision::of(revision, &starts), changes.iter().map(shown).collect::<Vec<_>>())
         });
         ser::to_lisp(env, &shown.collect::<Vec<_>>()).map(Object)?
     }

@@ -147,7 +147,7 @@ pub(super) struct ShownChange<I> {
 }
 
 impl<I> ShownChange<I> {
-    fn of<'c, T>(change: &'c Change<T>, timestamp: Millis) -> ShownChange<I>
+    pub(super) fn of<'c, T>(change: &'c Change<T>, timestamp: Millis) -> ShownChange<I>
     where
         I: From<&'c T>,
     {
@@ -230,14 +230,6 @@ pub(super) fn changes_by_kind<'e, 'c, T, I: From<&'c T> + Serialize>(
         fields.extend([ser::keyword(env, "warnings")?, ser::to_lisp(env, warnings)?]);
     }
     env.list(&fields).map(Object)
-}
-
-/// The changes of an item in a revision.
-pub(super) fn changes_in(
-    revision: &Revision,
-    changes: &[Change<Arc<Item>>],
-) -> Vec<Sparse<ShownChange<ShownItem>>> {
-    changes.iter().map(|change| Sparse(ShownChange::of(change, revision.stamp.timestamp))).collect()
 }
 
 /// A revision. `replaces` is t if it begins a list in place of another one.

@@ -180,12 +180,6 @@ pub struct Background {
     pub subagents: u32,
 }
 
-impl Background {
-    fn count(self) -> u32 {
-        self.commands.saturating_add(self.subagents)
-    }
-}
-
 wire_names! {
     /// What an agent does.
     #[derive(Default)]
@@ -243,7 +237,7 @@ impl Decision {
     /// An agent whose turn or session ended.
     pub fn rest(end: &End, since: Millis, background: Background) -> Decision {
         let doing = if end.has_failed { Doing::Failed } else { Doing::Idle };
-        let background = background.count();
+        let background = background.commands.saturating_add(background.subagents);
         let in_background = (background > 0).then(|| format!("{background} in background"));
         Decision {
             reason: if end.has_failed { end.reason.clone() } else { in_background },
