@@ -44,19 +44,13 @@ pub(super) enum Form<'e> {
     Other(Cow<'static, str>),
 }
 
-impl Form<'_> {
-    fn other(what: &'static str) -> Self {
-        Form::Other(Cow::Borrowed(what))
-    }
-}
-
 /// Reads an object, but not its parts.
 pub(super) fn form(value: Value<'_>) -> Result<Form<'_>> {
     let env = value.env;
     let kind = env.type_of(value)?;
     // The most frequent types come first: each comparison is a call of Emacs.
     Ok(if kind == *string {
-        string_of(value)?.map_or(Form::other("a string that is not text (raw bytes)"), Form::Text)
+        string_of(value)?.map_or(Form::Other("a string that is not text (raw bytes)".into()), Form::Text)
     } else if kind == *hash_table {
         plist_form(&list(env.call(hash_table_fields, [value])?)?)?
     } else if kind == *cons {
@@ -72,24 +66,24 @@ pub(super) fn form(value: Value<'_>) -> Result<Form<'_>> {
             Form::Symbol(string_of(env.call(symbol_name, [value])?)?.unwrap_or_default())
         }
     } else if kind == *integer {
-        i64::from_lisp(value).map_or(Form::other("a number out of range"), Form::Integer)
+        i64::from_lisp(value).map_or(Form::Other("a number out of range".into()), Form::Integer)
     } else if kind == *float {
         let number = Some(f64::from_lisp(value)?).filter(|number| number.is_finite());
-        number.map_or(Form::other("a number that is infinite or not a number"), Form::Float)
+        number.map_or(Form::Other("a number that is infinite or not a number".into()), Form::Float)
     } else {
         let name = string_of(env.call(symbol_name, [kind])?)?.unwrap_or_default();
-        Form::Other(Cow::Owned(format!("an Emacs object of type {name}")))
+        Form::Other(format!("an Emacs object of type {name}").into())
     })
 }
 
 fn cons_form(value: Value<'_>) -> Result<Form<'_>> {
     let Some(elements) = proper_list(value)? else {
-        return Ok(Form::other("a list that is dotted or circular"));
+        return Ok(Form::Other("a list that is dotted or circular".into()));
     };
     match elements.first() {
         Some(first) if is_keyword(*first)? && !is_constant(*first) => {
             if elements.len() % 2 == 1 {
-                return Ok(Form::other("a plist with an odd number of elements"));
+                return Ok(Form::Other("a plist with an odd number of elements".into()));
             }
             plist_form(&elements)
         }
@@ -105,14 +99,14 @@ fn plist_form<'e>(elements: &[Value<'e>]) -> Result<Form<'e>> {
 fn alist(elements: Vec<Value<'_>>) -> Result<Form<'_>> {
     for element in &elements {
         if !is_cons(*element)? {
-            return Ok(Form::other("an alist with an element that is not a pair"));
+            return Ok(Form::Other("an alist with an element that is not a pair".into()));
         }
     }
     object(elements.into_iter().map(|pair| Ok((pair.env.call(car, [pair])?, pair.env.call(cdr, [pair])?))))
 }
 
 fn object<'e>(pairs: impl Iterator<Item = Result<(Value<'e>, Value<'e>)>>) -> Result<Form<'e>> {
-    Ok(fields(pairs)?.map_or(Form::other("an object with a key that is not text"), Form::Object))
+    Ok(fields(pairs)?.map_or(Form::Other("an object with a key that is not text".into()), Form::Object))
 }
 
 /// The pairs of an object, of which the first of equal keys counts; none if a key is not text.
