@@ -21,8 +21,8 @@ use todo_write::wire::bounds::{CALL, WAIT};
 use todo_write::wire::socket::{self as protocol, Message, Reply};
 
 pub(super) use peers::Connected;
-pub(crate) use peers::{CONNECTIONS, QUESTIONS, QUESTIONS_OF_ONE};
 pub use peers::{ConnectionId, Event, Finder, Out, Peers, Settings, State};
+pub(crate) use peers::{QUESTIONS, QUESTIONS_OF_ONE};
 pub use place::{beside, connection as connect, is_private_folder, is_private_socket, make_private, usual};
 
 /// How long nothing is accepted after the system refused to.

@@ -17,11 +17,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::around::{Common, no_processes};
-use super::bound::{Kept, bound, line};
+use super::bound::{Kept, bound};
 use super::pulse::Pulse;
 use crate::lines::{Line, Lines, Outbox, Unsent};
 use crate::threads::{self, lock};
 use todo_write::list::input::Options;
+use todo_write::text::excerpt;
 use todo_write::wire::bounds::{ENTRIES, LINE, SMALL_FILE, WAIT};
 use todo_write::wire::program::{
     self as pipe, Command, Connection, Lost, Machine, Message, SessionId, Settings,
@@ -65,7 +66,7 @@ struct State {
 
 /// The end of a connection, for this reason.
 pub(super) fn lost(reason: &str, is_missing: bool) -> Lost {
-    Lost { reason: line(reason), is_missing }
+    Lost { reason: excerpt(reason, 1_000), is_missing }
 }
 
 impl Link {
@@ -278,9 +279,11 @@ impl Link {
         self.common.queue.wait_for_room(&message);
         let mut state = lock(&self.state);
         let State { outbox, sessions, rounds, kept, input, .. } = &mut *state;
-        let is_followed = |id| sessions.contains_key(&id);
-        let message = bound(&self.machine, input, is_followed, message).filter(|_| outbox.is_some());
-        let Some(message) = message else { return Ok(()) };
+        let is_asked_for = message.session().is_none_or(|id| sessions.contains_key(&id));
+        if outbox.is_none() || !is_asked_for {
+            return Ok(());
+        }
+        let Some(message) = bound(&self.machine, input, message) else { return Ok(()) };
         let is_wanted = kept.count(&message)?
             && match &message {
                 Message::Unreadable(id, _) => sessions.remove(id).is_some(),

@@ -574,10 +574,12 @@ fn call(id: u64, number: u64, role: &str, arguments: &str) -> Value {
 
 #[test]
 fn a_machine_that_passes_a_bound_is_disconnected_with_the_reason() {
-    let programs = || (0..200).map(hello);
+    const TOLD: &str = "more than 5000 plans, processes, programs and questions";
+    let programs = |count| (0..count).map(hello);
+    // Each is in a session of its own.
     let questions = |id: u64, count| (0..count).map(move |number| call(id, number, "permission", ""));
-    let plans = (0..5_001).map(|number| call(1, number, "tool", ""));
-    let works = (0..5_001).map(|number| {
+    let plans = (0..5_000).map(|number| call(1, number, "tool", ""));
+    let works = (0..5_000).map(|number| {
         said(1, &json!({"type": "activity", "session": number.to_string(), "activity": "working"}))
     });
     let hello_of = |id: u64, client: String| {
@@ -600,23 +602,23 @@ fn a_machine_that_passes_a_bound_is_disconnected_with_the_reason() {
     };
     let cases: Vec<(Vec<Value>, &str)> = vec![
         (vec![json!({"welcome": {"version": "6"}})], "it began twice"),
-        ((0..201).map(hello).collect(), "more than 200 programs"),
-        (programs().chain(questions(1, 201)).collect(), "would not take"),
+        (programs(5_001).collect(), TOLD),
+        ([hello(1)].into_iter().chain(questions(1, 2_500)).collect(), TOLD),
         // A second greeting leaves the first one's questions open.
         (
             [hello(1)]
                 .into_iter()
-                .chain(questions(1, 200))
-                .chain([hello(1), call(1, 200, "permission", "")])
+                .chain(questions(1, 2_499))
+                .chain([hello(1), call(1, 2_499, "permission", "")])
                 .collect(),
-            "would not take",
+            TOLD,
         ),
         (vec![hello(1), call(1, 1, "tool", &large)], "would not take"),
-        ([hello(1)].into_iter().chain(plans).collect(), "more than 5000 plans"),
-        ([hello(1)].into_iter().chain(works).collect(), "more than 5000 plans"),
-        (clients(None).collect(), "more than 5000 plans"),
-        (clients(Some("s")).collect(), "more than 5000 plans"),
-        ((0..5_001).map(home).collect(), "more than 5000 processes and homes"),
+        ([hello(1)].into_iter().chain(plans).collect(), TOLD),
+        ([hello(1)].into_iter().chain(works).collect(), TOLD),
+        (clients(None).collect(), TOLD),
+        (clients(Some("s")).collect(), TOLD),
+        ((0..5_001).map(home).collect(), TOLD),
     ];
     let (there, mut here) = (There::new("build"), Here::new());
     for (reports, words) in cases {
@@ -629,7 +631,9 @@ fn a_machine_that_passes_a_bound_is_disconnected_with_the_reason() {
     }
     // As many as may be are no reason.
     let ready = |id: u64| json!({"ready": {"session": id, "has_processes": false}});
-    let id = forge(&mut here, &there, |id| programs().chain(questions(1, 200)).chain([ready(id)]).collect());
+    let id = forge(&mut here, &there, |id| {
+        [hello(1)].into_iter().chain(questions(1, 2_499)).chain([hello(1), ready(id)]).collect()
+    });
     here.ready(id);
 }
 

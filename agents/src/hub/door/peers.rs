@@ -18,7 +18,7 @@ pub use todo_write::wire::program::{ConnectionId, DoorEvent as Event, DoorState 
 use todo_write::wire::socket::{Answer, Call, Hello, Message, PROTOCOL, Reply, Role, Welcome};
 
 /// Maximum number of connections.
-pub(crate) const CONNECTIONS: usize = 200;
+const CONNECTIONS: usize = 200;
 /// Maximum number of open questions to the user.
 pub(crate) const QUESTIONS: usize = 20;
 /// Maximum number of those of one connection. An agent may serve several sessions by one.
