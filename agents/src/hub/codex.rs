@@ -15,7 +15,7 @@ mod question;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -43,8 +43,8 @@ pub const USUAL: Times = Times { joining: Duration::from_secs(2), answering: Dur
 
 /// The time between two looks for a daemon.
 const LOOK: Duration = Duration::from_secs(2);
-/// The time between two looks whether a daemon that owes something is late.
-const TICK: Duration = Duration::from_millis(250);
+/// The time between two looks for an answer of the user, and whether a daemon that owes something is late.
+const TICK: Duration = Duration::from_millis(50);
 /// Maximum number of sessions whose state is asked for on connecting.
 const SESSIONS: usize = 200;
 
@@ -70,15 +70,10 @@ struct Watch {
     /// The calls without a result, and of which sessions they are.
     calls: HashMap<u64, (Purpose, String)>,
     waiting: BTreeMap<String, Session>,
-    sender: Sender<Input>,
 }
 
-enum Input {
-    /// The daemon said something, or has closed the connection.
-    Said(Option<Said>),
-    /// The user's answer to a request of a session.
-    Answer(String, Value, Answer),
-}
+/// The user's answer to the request with that id of a session.
+type Answered = (String, Value, Answer);
 
 #[derive(Clone, Copy)]
 enum Purpose {
@@ -137,30 +132,25 @@ enum Stage {
 
 /// Watches a daemon until the connection is over. Its questions are withdrawn then.
 fn watch(folder: &Path, door: &Arc<Peers>, times: Times) -> Result<(), Error> {
-    let (sender, inputs) = mpsc::channel();
-    let said = sender.clone();
-    let said = move |message| drop(said.send(Input::Said(message)));
-    let client = Client::connect(folder, times.joining, said)?;
+    let (sender, answers) = mpsc::channel::<Answered>();
+    let client = Client::connect(folder, times.joining)?;
     let (calls, waiting) = (HashMap::new(), BTreeMap::new());
-    let mut watch = Watch { times, client, last: 0, calls, waiting, sender };
+    let mut watch = Watch { times, client, last: 0, calls, waiting };
     let info = json!({
         "clientInfo": {"name": "todo-write", "title": "todo-write", "version": door.settings.welcome.version},
         "capabilities": {"experimentalApi": true},
     });
     watch.call(Purpose::Initialize, "", "initialize", info)?;
     while door.is_open() {
-        match inputs.recv_timeout(if watch.waiting.is_empty() { LOOK } else { TICK }) {
-            Ok(Input::Said(Some(message))) => {
-                watch.take(message)?;
-                watch.client.proceed();
-            }
-            Ok(Input::Answer(session, id, answer)) => watch.pass(&session, &id, &answer)?,
-            Ok(Input::Said(None)) | Err(RecvTimeoutError::Disconnected) => break,
-            Err(RecvTimeoutError::Timeout) => {}
+        if let Some(message) = watch.client.next(if watch.waiting.is_empty() { LOOK } else { TICK })? {
+            watch.take(message)?;
+        }
+        for (session, id, answer) in answers.try_iter() {
+            watch.pass(&session, &id, &answer)?;
         }
         watch.join()?;
         for (id, session) in &mut watch.waiting {
-            session.advance(id, door, times.answering, &watch.sender);
+            session.advance(id, door, times.answering, &sender);
         }
     }
     Ok(())
@@ -328,7 +318,7 @@ impl Session {
     }
 
     /// Asks the user what is new.
-    fn advance(&mut self, id: &str, door: &Arc<Peers>, answering: Duration, sender: &Sender<Input>) {
+    fn advance(&mut self, id: &str, door: &Arc<Peers>, answering: Duration, sender: &Sender<Answered>) {
         let is_late = Instant::now() >= self.until;
         if is_late && self.joined == Joined::Asked {
             self.fail();
@@ -367,8 +357,7 @@ impl Session {
                     ..Call::default()
                 };
                 let (sender, id, request) = (sender.clone(), id.to_owned(), request.clone());
-                let answer =
-                    move |answer| drop(sender.send(Input::Answer(id.clone(), request.clone(), answer)));
+                let answer = move |answer| drop(sender.send((id.clone(), request.clone(), answer)));
                 let asked = door.ask(hello, call, answer);
                 *stage = asked.map_or(Stage::Left, |call| Stage::Asked { _call: call });
             }

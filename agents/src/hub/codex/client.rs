@@ -2,21 +2,18 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::net::Shutdown;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
 
 use rustix::process::geteuid;
 use serde::Deserialize;
 use serde_json::Value;
-use tungstenite::protocol::{Role, WebSocketConfig};
+use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{Error, HandshakeError, Message, WebSocket, client::client_with_config};
 
 use crate::hub::door::place::{connection, is_private_folder, is_private_socket};
-use crate::threads;
 use todo_write::wire::bounds::WAIT;
 
 /// The daemon's socket below the folder of Codex.
@@ -35,62 +32,37 @@ pub(super) struct Said {
     pub(super) result: Value,
 }
 
-/// A connection to the daemon. Dropping it ends the thread that reads.
-pub(super) struct Client {
-    socket: WebSocket<UnixStream>,
-    more: Sender<()>,
-}
+/// A connection to the daemon.
+pub(super) struct Client(WebSocket<UnixStream>);
 
 impl Client {
-    /// Connects to the daemon of a folder of Codex, which has that time to answer. A thread gives each message to
-    /// `said`, and reads the next one only after [`Client::proceed`]; `None` is the end of the connection.
-    pub(super) fn connect(
-        folder: &Path,
-        time: Duration,
-        said: impl Fn(Option<Said>) + Send + 'static,
-    ) -> Result<Client, Error> {
+    /// Connects to the daemon of a folder of Codex, which has that time to answer.
+    pub(super) fn connect(folder: &Path, time: Duration) -> Result<Client, Error> {
         let stream = connect(folder).ok_or(Error::ConnectionClosed)?;
         stream.set_read_timeout(Some(time))?;
         stream.set_write_timeout(Some(WAIT))?;
-        let written = stream.try_clone()?;
         let config = WebSocketConfig::default().max_message_size(Some(LARGEST)).max_frame_size(Some(LARGEST));
         let shaken = client_with_config("ws://localhost/", stream, Some(config));
-        let (mut socket, _) = shaken.map_err(|error| match error {
+        shaken.map(|(socket, _)| Client(socket)).map_err(|error| match error {
             HandshakeError::Interrupted(_) => Error::Io(ErrorKind::TimedOut.into()),
             HandshakeError::Failure(error) => error,
-        })?;
-        socket.get_ref().set_read_timeout(None)?;
-        let (more, allowed) = mpsc::channel();
-        let read = move || {
-            while let Ok(message) = socket.read() {
-                let Message::Text(text) = message else { continue };
-                let Ok(message) = serde_json::from_str(&text) else { break };
-                said(Some(message));
-                if allowed.recv().is_err() {
-                    break;
-                }
-            }
-            said(None);
-        };
-        threads::start("daemon", read)?;
-        Ok(Client { socket: WebSocket::from_raw_socket(written, Role::Client, None), more })
+        })
     }
 
-    /// Lets the next message come.
-    pub(super) fn proceed(&self) {
-        // At the end, none comes.
-        let _ = self.more.send(());
+    /// The next message, for which this waits so long at most; `None` if it has not come as a whole.
+    pub(super) fn next(&mut self, time: Duration) -> Result<Option<Said>, Error> {
+        self.0.get_ref().set_read_timeout(Some(time))?;
+        match self.0.read() {
+            Ok(Message::Text(text)) => serde_json::from_str(&text).map_err(|_| Error::ConnectionClosed),
+            Ok(_) => Ok(None),
+            Err(Error::Io(error)) if error.kind() == ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Sends a call, a notification, or the answer to a request.
     pub(super) fn send(&mut self, message: &Value) -> Result<(), Error> {
-        self.socket.send(Message::text(message.to_string()))
-    }
-}
-
-impl Drop for Client {
-    fn drop(&mut self) {
-        let _ = self.socket.get_ref().shutdown(Shutdown::Both);
+        self.0.send(Message::text(message.to_string()))
     }
 }
 
