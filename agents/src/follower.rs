@@ -17,9 +17,8 @@ use crate::tail::{Tail, TailChange};
 use todo_write::events::policy::Policy;
 use todo_write::file::{self, modified};
 use todo_write::list::input::Options;
-use todo_write::text::fnv1a;
 use todo_write::wire::bounds::ENTRIES;
-use todo_write::wire::event::{Event, EventKind, Place, Source, Transcript};
+use todo_write::wire::event::{Event, EventKind, Source};
 
 /// Maximum number of a session's subagents whose files are read when it is opened, the newest.
 const SUBAGENT_FILES: usize = 64;
@@ -31,7 +30,7 @@ const SEARCH: Duration = Duration::from_secs(60);
 pub struct Follower {
     /// What may be recorded.
     pub policy: Policy,
-    file: TranscriptFile,
+    file: Tail,
     /// The number of lines that could not be read in full, until it is told.
     unreadable: u64,
     /// Whether that was told.
@@ -58,7 +57,7 @@ pub struct Follower {
 #[derive(Debug)]
 struct Rollout {
     sent: Sent,
-    file: TranscriptFile,
+    file: Tail,
     lines: SessionReader,
 }
 
@@ -66,19 +65,10 @@ struct Rollout {
 #[derive(Debug)]
 struct SubagentFile {
     id: String,
-    file: TranscriptFile,
+    file: Tail,
     /// The modification time of its [`SubagentMeta`].
     meta: Option<SystemTime>,
     is_finished: bool,
-}
-
-/// A file whose lines are read, of the session itself or of a subagent.
-#[derive(Debug, Default)]
-struct TranscriptFile {
-    tail: Tail,
-    subagent: Option<String>,
-    /// What identifies it, once its first line was read.
-    transcript: Option<Arc<Transcript>>,
 }
 
 /// The result of [`Follower::read`].
@@ -117,7 +107,7 @@ impl Follower {
         let beside = path.parent().map(Path::to_owned).unwrap_or_default();
         let folders = [(path.with_extension("").join("subagents"), None), (beside, None)];
         let lines = SessionReader { reader: None, options };
-        Follower { file: TranscriptFile::new(path, None), folders, lines, ..Follower::default() }
+        Follower { file: Tail::new(path, None), folders, lines, ..Follower::default() }
     }
 
     /// The session, if the file has named it.
@@ -130,7 +120,7 @@ impl Follower {
     /// # Errors
     /// The session's own file cannot be read.
     pub fn read(&mut self) -> io::Result<Appended> {
-        let change = self.file.tail.check()?;
+        let change = self.file.check()?;
         if change == TailChange::Replaced {
             self.restart();
         }
@@ -155,7 +145,7 @@ impl Follower {
             return Ok(appended);
         }
         // While the transcript grows, the files may be ahead of it.
-        let is_first = !std::mem::replace(&mut self.is_read, self.file.tail.offset > 0);
+        let is_first = !std::mem::replace(&mut self.is_read, self.file.offset > 0);
         if self.are_side_files_due && (is_first || appended.bytes == 0) {
             self.are_side_files_due = false;
             self.read_side_files();
@@ -170,7 +160,7 @@ impl Follower {
     pub(crate) fn has(&self, file: &Path) -> bool {
         let others =
             self.rollouts.iter().map(|one| &one.file).chain(self.subagents.iter().map(|one| &one.file));
-        others.into_iter().any(|one| one.tail.path == file)
+        others.into_iter().any(|one| one.path == file)
     }
 
     /// Adds events before the others. The sums of a subagent count only if its file is not read.
@@ -194,14 +184,14 @@ impl Follower {
             return None;
         }
         let (count, lines) = (self.unreadable, if self.unreadable == 1 { "line" } else { "lines" });
-        let file = self.file.tail.path.display();
+        let file = self.file.path.display();
         Some(format!("{count} {lines} of {file} cannot be read in full; what can be read is shown"))
     }
 
     /// Begins again after the file was replaced.
     fn restart(&mut self) {
         let (policy, file) = (std::mem::take(&mut self.policy), std::mem::take(&mut self.file));
-        let new = Follower::new(file.tail.path.clone(), self.lines.options);
+        let new = Follower::new(file.path.clone(), self.lines.options);
         *self = Follower { policy, file, unreadable: self.unreadable, is_told: self.is_told, ..new };
     }
 
@@ -217,12 +207,12 @@ impl Follower {
         self.sent.extend(sent.map(|sent| (sent, until)));
         let first = self.sent.len().saturating_sub(SUBAGENT_FILES);
         self.sent.drain(..first);
-        let (beside, options) = (&self.file.tail.path, self.lines.options);
+        let (beside, options) = (&self.file.path, self.lines.options);
         let rollouts = &mut self.rollouts;
         self.sent.retain(|(sent, until)| {
             let Some(file) = sent.file(beside) else { return Instant::now() < *until };
             // Agents that name each other, or themselves, are read once.
-            let is_known = file == *beside || rollouts.iter().any(|one| one.file.tail.path == file);
+            let is_known = file == *beside || rollouts.iter().any(|one| one.file.path == file);
             if !is_known && rollouts.len() < ENTRIES {
                 rollouts.push(Rollout::new(sent.clone(), file, options));
             }
@@ -239,10 +229,10 @@ impl Follower {
 
     fn read_side_files(&mut self) {
         let Some(reader) = self.lines.claude() else { return };
-        if let Some(title) = files::custom_title(&self.file.tail.path) {
+        if let Some(title) = files::custom_title(&self.file.path) {
             reader.set_custom_title(&title);
         }
-        if let Some((tasks, time)) = files::tasks(&self.file.tail.path) {
+        if let Some((tasks, time)) = files::tasks(&self.file.path) {
             reader.set_tasks(tasks, time);
         }
     }
@@ -289,13 +279,13 @@ fn newest<T>(list: &mut Vec<T>, most: usize) -> std::vec::Drain<'_, T> {
 impl Rollout {
     fn new(sent: Sent, file: PathBuf, options: Options) -> Rollout {
         let lines = SessionReader { reader: Some(Reader::Codex(Box::new(sent.reader(options)))), options };
-        let file = TranscriptFile::new(file, Some(sent.id()));
+        let file = Tail::new(file, Some(sent.id().to_owned()));
         Rollout { sent, file, lines }
     }
 
     /// Reads what was appended. Errors are ignored, since the file may disappear at any time.
     fn read(&mut self, policy: &Policy, appended: &mut Appended) {
-        let change = self.file.tail.check();
+        let change = self.file.check();
         if matches!(change, Ok(TailChange::Replaced)) {
             self.lines.reader = Some(Reader::Codex(Box::new(self.sent.reader(self.lines.options))));
         }
@@ -310,20 +300,20 @@ impl Rollout {
 impl SubagentFile {
     fn of(path: PathBuf) -> Option<SubagentFile> {
         let id = subagent_of(&path)?.to_owned();
-        let file = TranscriptFile::new(path, Some(&id));
+        let file = Tail::new(path, Some(id.clone()));
         Some(SubagentFile { id, file, meta: None, is_finished: false })
     }
 
     /// Reads what was appended. Errors are ignored, since the file may disappear at any time.
     fn read(&mut self, lines: &mut SessionReader, policy: &Policy, appended: &mut Appended) {
-        let path = &self.file.tail.path;
+        let path = &self.file.path;
         let meta = if self.is_finished { self.meta } else { modified(&SubagentMeta::path(path)) };
         let described = (meta != self.meta).then(|| SubagentMeta::read(path)).flatten();
         let described = described.unwrap_or_default();
         if let (Some(reader), Some(call)) = (lines.claude(), &described.tool_use_id) {
             reader.set_call(&self.id, call);
         }
-        if let Ok(TailChange::Grown | TailChange::Replaced) = self.file.tail.check() {
+        if let Ok(TailChange::Grown | TailChange::Replaced) = self.file.check() {
             let _ = lines.read(&mut self.file, policy, appended);
             self.is_finished = false;
         }
@@ -339,34 +329,18 @@ impl SubagentFile {
     }
 }
 
-impl TranscriptFile {
-    fn new(path: PathBuf, subagent: Option<&str>) -> TranscriptFile {
-        TranscriptFile { tail: Tail::new(path), subagent: subagent.map(str::to_owned), transcript: None }
-    }
-}
-
 impl SessionReader {
     /// Reads the lines appended to a file.
-    fn read(
-        &mut self,
-        TranscriptFile { tail: file, subagent, transcript }: &mut TranscriptFile,
-        policy: &Policy,
-        appended: &mut Appended,
-    ) -> io::Result<()> {
+    fn read(&mut self, file: &mut Tail, policy: &Policy, appended: &mut Appended) -> io::Result<()> {
         let before = file.offset;
-        // It may have been replaced.
-        transcript.take_if(|_| before == 0);
         // The user's options may have changed since the last read.
         let mut changed = Some(policy);
-        let is_whole = file.read(|end, line| {
+        let is_whole = file.read(|place, line| {
             let reader = self.reader.get_or_insert_with(|| Reader::of(line, self.options));
             if let Some(policy) = changed.take() {
                 reader.events().policy.clone_from(policy);
             }
-            let transcript = transcript.get_or_insert_with(|| {
-                Arc::new(Transcript { subagent: subagent.clone(), first: fnv1a(line) })
-            });
-            reader.events().place = Some(Place { transcript: Arc::clone(transcript), end });
+            reader.events().place = Some(place);
             reader.read_line(line);
         })?;
         appended.bytes += file.offset - before;

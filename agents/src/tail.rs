@@ -3,13 +3,16 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use memchr::memmem;
 use serde::de::IgnoredAny;
 
 use todo_write::file;
+use todo_write::text::fnv1a;
 use todo_write::wire::bounds::LINE;
+use todo_write::wire::event::{Place, Transcript};
 use todo_write::wire::lines::{Framer, Line};
 
 /// If more bytes are left to read, only the last ones are read.
@@ -32,10 +35,14 @@ pub enum TailChange {
     Missing,
 }
 
-/// A position in a growing file.
+/// A position in a growing transcript.
 #[derive(Debug)]
 pub(crate) struct Tail {
     pub path: PathBuf,
+    /// The subagent whose file it is; `None` for the session's own file.
+    pub subagent: Option<String>,
+    /// What identifies it, once its first line was read.
+    transcript: Option<Arc<Transcript>>,
     /// Bytes read so far.
     pub offset: u64,
     /// The length of the file when it was last checked, up to which it is read.
@@ -52,14 +59,16 @@ pub(crate) struct Tail {
 
 impl Default for Tail {
     fn default() -> Tail {
-        Tail::new(PathBuf::new())
+        Tail::new(PathBuf::new(), None)
     }
 }
 
 impl Tail {
-    pub(crate) fn new(path: PathBuf) -> Tail {
+    pub(crate) fn new(path: PathBuf, subagent: Option<String>) -> Tail {
         Tail {
             path,
+            subagent,
+            transcript: None,
             offset: 0,
             length: 0,
             modified: None,
@@ -94,8 +103,8 @@ impl Tail {
             self.opened = None;
             return Ok(TailChange::Unchanged);
         }
-        let path = std::mem::take(&mut self.path);
-        *self = Tail { modified, length: data.len(), ..Tail::new(path) };
+        let (path, subagent) = (std::mem::take(&mut self.path), self.subagent.take());
+        *self = Tail { modified, length: data.len(), ..Tail::new(path, subagent) };
         Ok(TailChange::Replaced)
     }
 
@@ -114,14 +123,14 @@ impl Tail {
     }
 
     /// Reads a piece of what was appended before the last check. Calls `each` with every line, without its line
-    /// feed, and with the offset of its end, also without it. Where objects follow each other in a line, as after
+    /// feed, and with its place, the end of which is also without it. Where objects follow each other in a line, as after
     /// a crash of the program, each counts as a line. The last one is passed on if it is complete; otherwise it
     /// waits for its rest. So the ends are the same whenever the file is read. Blank lines are left out. Returns
     /// whether all was read; if not, the next call continues.
     ///
     /// # Errors
     /// An error of the file system. Lines passed on before it are not passed on again.
-    pub(crate) fn read(&mut self, mut each: impl FnMut(u64, &[u8])) -> io::Result<bool> {
+    pub(crate) fn read(&mut self, mut each: impl FnMut(Place, &[u8])) -> io::Result<bool> {
         let mut file = match self.opened.take() {
             Some(file) => file,
             None => file::open(&self.path)?,
@@ -132,6 +141,12 @@ impl Tail {
         self.offset += count as u64;
         self.known.extend_from_slice(self.lines.last(count.min(KNOWN)));
         self.known.drain(..self.known.len().saturating_sub(KNOWN));
+        let mut each = |end, line: &[u8]| {
+            let transcript = self.transcript.get_or_insert_with(|| {
+                Arc::new(Transcript { subagent: self.subagent.clone(), first: fnv1a(line) })
+            });
+            each(Place { transcript: Arc::clone(transcript), end }, line);
+        };
         while let Some(line) = self.lines.next_line() {
             match line {
                 Line::Whole(line) => {
