@@ -34,7 +34,7 @@ use sources::{Sources, TitleSource};
 use tasks::Task;
 use todo_write::events::Millis;
 use todo_write::events::payload::RefusedBy;
-use todo_write::events::session::{Cost, Goal};
+use todo_write::events::session::Cost;
 use todo_write::list::input::Options;
 use todo_write::list::raw::Raw;
 use todo_write::text::excerpt;
@@ -196,7 +196,8 @@ impl ClaudeReader {
             self.set_title(&origin, kind, title);
         }
         if let Some(goal) = goal.filter(|_| origin.source.subagent.is_none()) {
-            return self.set_goal(&origin, goal);
+            let told = self.goals.set(goal, self.turn_ended(None));
+            return told.for_each(|kind| self.emit(&origin, kind));
         }
         let message = message(line);
         match kind {
@@ -301,16 +302,6 @@ impl ClaudeReader {
         match event.source.subagent {
             None => self.events.push(event),
             Some(_) => self.sources.hold(event, &mut self.events),
-        }
-    }
-
-    fn set_goal(&mut self, origin: &Origin<'_>, goal: Goal) {
-        let (goal, is_end_due) = self.goals.set(goal);
-        if let Some(goal) = goal {
-            self.emit(origin, EventKind::Goal(goal));
-        }
-        if is_end_due {
-            self.emit(origin, self.turn_ended(None));
         }
     }
 

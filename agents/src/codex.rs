@@ -16,7 +16,7 @@ use crate::events::{Events, Goals, Held, PendingCall, PendingCalls, RecentNames,
 use crate::field::{
     LONGEST, LONGEST_OUTPUT, folder, is_true, millis, number, parse, shortened, text, texts, title,
 };
-use line::{TokenCounts, goal, goal_state, is_known, item_name, payload};
+use line::{goal, goal_state, is_known, item_name, payload, since, tokens};
 use subagent::{Sent, Subagents};
 use todo_write::events::Millis;
 use todo_write::events::git;
@@ -79,7 +79,7 @@ pub(crate) struct CodexReader {
     message: String,
     /// The name of the response whose tokens are not known yet.
     response: Option<String>,
-    total: TokenCounts,
+    total: Tokens,
     /// How many tokens the context can hold.
     window: Option<u64>,
     goals: Goals,
@@ -159,7 +159,7 @@ impl CodexReader {
                     .map(|model| beginning(model, 100));
             }
             "token_usage_record" => {
-                let of = |key| TokenCounts::of(payload.get(key)?);
+                let of = |key| tokens(payload.get(key)?);
                 if let (Some(usage), Some(total)) = (of("usage"), of("thread_token_usage")) {
                     self.total = total;
                     self.tokens(line, usage, usage);
@@ -224,9 +224,9 @@ impl CodexReader {
             "token_count" => {
                 let info = payload.get("info").unwrap_or(&Raw::Null);
                 self.window = number(info, "model_context_window").or(self.window);
-                let of = |key| TokenCounts::of(info.get(key)?);
+                let of = |key| tokens(info.get(key)?);
                 if let Some(total) = of("total_token_usage").filter(|total| *total != self.total) {
-                    let tokens = total.since(std::mem::replace(&mut self.total, total));
+                    let tokens = since(total, std::mem::replace(&mut self.total, total));
                     self.tokens(line, tokens, of("last_token_usage").unwrap_or_default());
                 }
             }
@@ -340,10 +340,9 @@ impl CodexReader {
     }
 
     /// Records the tokens of a response, `last` those of the last one alone.
-    fn tokens(&mut self, line: &Raw<'_>, counts: TokenCounts, last: TokenCounts) {
+    fn tokens(&mut self, line: &Raw<'_>, tokens: Tokens, last: Tokens) {
         self.begin_response(line);
-        let tokens = Tokens::from(counts);
-        let size = last.input_tokens.saturating_add(last.output_tokens);
+        let size = last.sum();
         let context = Some(Context { tokens: size, limit: self.window }).filter(|_| size > 0);
         self.emit_usage(line, Usage { tokens, model: self.model.clone(), at_least: false }, context);
         self.response = None;
@@ -354,13 +353,7 @@ impl CodexReader {
         if !self.is_own {
             return;
         }
-        let (goal, is_end_due) = self.goals.set(goal);
-        if let Some(goal) = goal {
-            self.emit(line, EventKind::Goal(goal));
-        }
-        if is_end_due {
-            self.emit(line, EventKind::turn_ended(None));
-        }
+        self.goals.set(goal, EventKind::turn_ended(None)).for_each(|kind| self.emit(line, kind));
     }
 
     fn emit_usage(&mut self, line: &Raw<'_>, usage: Usage, context: Option<Context>) {

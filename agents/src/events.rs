@@ -180,12 +180,11 @@ pub(crate) struct Goals {
 }
 
 impl Goals {
-    /// Sets the goal. Returns it if that is news, and whether an end that was held back is due now.
-    pub(crate) fn set(&mut self, goal: Goal) -> (Option<Goal>, bool) {
+    /// Sets the goal. Returns it if that is news, and the end of the turn if that was held back until now.
+    pub(crate) fn set(&mut self, goal: Goal, end: EventKind) -> impl Iterator<Item = EventKind> + use<> {
         let is_due = !goal.is_active() && std::mem::take(&mut self.is_end_held);
-        let is_new = self.goal.as_ref() != Some(&goal);
-        self.goal = Some(goal.clone());
-        (is_new.then_some(goal), is_due)
+        let is_new = self.goal.replace(goal.clone()).as_ref() != Some(&goal);
+        is_new.then_some(EventKind::Goal(goal)).into_iter().chain(is_due.then_some(end))
     }
 
     /// The goal in another state, if there is one.

@@ -55,46 +55,25 @@ pub(crate) fn goal_state(status: &str) -> Option<(GoalState, Option<&'static str
     })
 }
 
-/// Numbers of tokens. Cached ones are part of the input.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct TokenCounts {
-    pub input_tokens: u64,
-    pub cached_input_tokens: u64,
-    pub cache_write_input_tokens: u64,
-    pub output_tokens: u64,
+/// The tokens that a line tells, where cached ones are part of the input.
+pub(crate) fn tokens(told: &Raw<'_>) -> Option<Tokens> {
+    let [cache_read, cache_write] =
+        ["cached_input_tokens", "cache_write_input_tokens"].map(|key| count(told, key));
+    let cached = cache_read.saturating_add(cache_write);
+    matches!(told, Raw::Object(_)).then(|| Tokens {
+        input: count(told, "input_tokens").saturating_sub(cached),
+        output: count(told, "output_tokens"),
+        cache_read,
+        cache_write,
+    })
 }
 
-impl TokenCounts {
-    pub(crate) fn of(told: &Raw<'_>) -> Option<TokenCounts> {
-        matches!(told, Raw::Object(_)).then(|| TokenCounts {
-            input_tokens: count(told, "input_tokens"),
-            cached_input_tokens: count(told, "cached_input_tokens"),
-            cache_write_input_tokens: count(told, "cache_write_input_tokens"),
-            output_tokens: count(told, "output_tokens"),
-        })
-    }
-
-    /// The tokens since an earlier count.
-    pub(crate) fn since(self, before: TokenCounts) -> TokenCounts {
-        TokenCounts {
-            input_tokens: self.input_tokens.saturating_sub(before.input_tokens),
-            cached_input_tokens: self.cached_input_tokens.saturating_sub(before.cached_input_tokens),
-            cache_write_input_tokens: self
-                .cache_write_input_tokens
-                .saturating_sub(before.cache_write_input_tokens),
-            output_tokens: self.output_tokens.saturating_sub(before.output_tokens),
-        }
-    }
-}
-
-impl From<TokenCounts> for Tokens {
-    fn from(counts: TokenCounts) -> Tokens {
-        let cached = counts.cached_input_tokens.saturating_add(counts.cache_write_input_tokens);
-        Tokens {
-            input: counts.input_tokens.saturating_sub(cached),
-            output: counts.output_tokens,
-            cache_read: counts.cached_input_tokens,
-            cache_write: counts.cache_write_input_tokens,
-        }
+/// The tokens since an earlier count.
+pub(crate) fn since(now: Tokens, before: Tokens) -> Tokens {
+    Tokens {
+        input: now.input.saturating_sub(before.input),
+        output: now.output.saturating_sub(before.output),
+        cache_read: now.cache_read.saturating_sub(before.cache_read),
+        cache_write: now.cache_write.saturating_sub(before.cache_write),
     }
 }
