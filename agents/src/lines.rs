@@ -24,11 +24,6 @@ impl<R: Read> Lines<R> {
         Lines { from, framer: Framer::new(most) }
     }
 
-    /// Bounds the lines from now on.
-    pub(crate) fn set_most(&mut self, most: usize) {
-        self.framer.most = most;
-    }
-
     /// What was read of a line whose end has not come. At the end of the stream, that is no line.
     pub(crate) fn incomplete(&self) -> &[u8] {
         self.framer.incomplete()

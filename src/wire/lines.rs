@@ -16,7 +16,7 @@ pub enum Line<T> {
 #[derive(Debug)]
 pub struct Framer {
     /// Maximum number of bytes of a line.
-    pub most: usize,
+    most: usize,
     /// What was read. The next line begins at `start`, and no line feed is before `searched`.
     bytes: Vec<u8>,
     start: usize,

@@ -7,7 +7,7 @@ use super::home::{Home, escape};
 use super::project::Projects;
 use super::pulse::Pulse;
 use super::queue::Queue;
-use super::watch::{Changes, Watches};
+use super::watch::Watches;
 use crate::claude::process_files::Processes;
 use todo_write::wire::program::{Message, Process, Settings};
 
@@ -36,20 +36,9 @@ pub(super) fn no_processes(home: PathBuf, machine: Option<String>) -> Message {
 }
 
 impl Around {
-    pub(super) fn new(
-        root: PathBuf,
-        common: Arc<Common>,
-        settings: Arc<Settings>,
-        changes: Arc<Changes>,
-        pulse: Arc<Pulse>,
-    ) -> Around {
-        let (home, processes, watches) = (None, None, Watches::new(changes));
-        Around { root, common, settings, home, processes, watches, pulse }
-    }
-
     /// The same without what is known of files.
     pub(super) fn restart(self) -> Around {
-        Around::new(self.root, self.common, self.settings, self.watches.changes, self.pulse)
+        Around { home: None, processes: None, watches: Watches::new(self.watches.changes), ..self }
     }
 
     /// Does what waits for something else than this root.

@@ -15,7 +15,7 @@ use super::project::mount_of;
 use super::pulse::Pulse;
 use super::root::{self, Order};
 use super::search::choose;
-use super::watch::Changes;
+use super::watch::{Changes, Watches};
 use crate::threads::{self, lock};
 use todo_write::wire::bounds::WAIT;
 use todo_write::wire::event::Agent;
@@ -216,10 +216,17 @@ impl Hub {
         }
         let (orders, receiver) = channel();
         let bell = orders.clone();
-        let pulse = Arc::new(Pulse::new());
-        let changes = Arc::new(Changes::new(root, Box::new(move || drop(bell.send(Order::Look)))));
-        let (common, settings) = (Arc::clone(&self.common), Arc::clone(&table.settings));
-        let around = Around::new(root.to_owned(), common, settings, changes, Arc::clone(&pulse));
+        let pulse = Arc::<Pulse>::default();
+        let changes = Changes::new(root, Box::new(move || drop(bell.send(Order::Look))));
+        let around = Around {
+            root: root.to_owned(),
+            common: Arc::clone(&self.common),
+            settings: Arc::clone(&table.settings),
+            home: None,
+            processes: None,
+            watches: Watches::new(Arc::new(changes)),
+            pulse: Arc::clone(&pulse),
+        };
         let home = table.homes.iter().find(|home| home.folder == root).cloned();
         let _ = orders.send(order);
         let run = move || root::run(around, home, &receiver);

@@ -95,7 +95,7 @@ impl Link {
             machine: to.machine,
             common: Arc::clone(common),
             state: Mutex::new(state),
-            pulse: Pulse::new(),
+            pulse: Pulse::default(),
         });
         let first = [
             Command::Hello { id: to.id, name: to.name },
@@ -229,7 +229,7 @@ impl Link {
         banner: &mut Option<Vec<u8>>,
     ) -> Result<(), String> {
         // A login shell may have printed something before the first line.
-        let mut lines = Lines::new(Heard(output, &self.pulse), SMALL_FILE);
+        let mut lines = Lines::new(Heard(output, &self.pulse), LINE);
         while let Some(said) = banner {
             let line = lines.next_line().map_err(|error| error.to_string())?;
             match line {
@@ -246,7 +246,6 @@ impl Link {
             }
         }
         threads::start("commands", move || unsent.write(input)).map_err(|error| error.to_string())?;
-        lines.set_most(LINE);
         while let Some(line) = lines.next_line().map_err(|error| error.to_string())? {
             let Line::Whole(line) = line else { return Err(format!("it sent a line of over {LINE} bytes")) };
             self.receive(line)?;

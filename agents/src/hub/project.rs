@@ -1,12 +1,11 @@
 //! The projects in which agents run, and the file systems on which these are.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
-use super::pulse::Pulse;
 use crate::threads::{self, lock};
 use todo_write::text::path::is_special;
 use todo_write::wire::bounds::WAIT;
@@ -43,32 +42,31 @@ fn mount_in(table: &str, path: &Path) -> PathBuf {
 /// Whether there is a folder, and the root of the project in which it is.
 type Found = (bool, Option<PathBuf>);
 
-/// A folder whose project a mount's thread finds, and who asks.
-type Job = (PathBuf, Sender<Found>);
-
-/// The thread of a mount, which only looks for projects, and since when it does.
-type Mount = (Sender<Job>, Arc<Pulse>);
-
-/// Finds projects whose file systems may not answer.
+/// Finds projects. These are the mounts of file systems that do not answer.
 #[derive(Debug, Default)]
-pub(super) struct Projects(Mutex<HashMap<PathBuf, Mount>>);
+pub(super) struct Projects(Arc<Mutex<HashSet<PathBuf>>>);
 
 impl Projects {
-    /// Has the thread of a folder's mount look for its project; `None` if its file system does not answer in time.
+    /// Has a thread look for the project of a folder; `None` if its file system does not answer in time.
     fn find(&self, folder: &Path) -> Option<Found> {
         let mount = mount_of(folder);
-        let mut mounts = lock(&self.0);
-        if !mounts.contains_key(&mount) {
-            let ((jobs, asked), pulse) = (channel(), Arc::new(Pulse::new()));
-            let own = Arc::clone(&pulse);
-            threads::start("mount", move || work(&asked, &own)).ok()?;
-            mounts.insert(mount.clone(), (jobs, pulse));
+        if lock(&self.0).contains(&mount) {
+            return None;
         }
-        let (jobs, _) = mounts.get(&mount).filter(|(_, pulse)| !pulse.is_over(WAIT))?;
         let (sender, found) = channel();
-        let _ = jobs.send((folder.to_owned(), sender));
-        drop(mounts);
-        found.recv_timeout(WAIT).ok()
+        let (hanging, own, of) = (Arc::clone(&self.0), mount.clone(), folder.to_owned());
+        let look = move || {
+            let found = (of.is_dir(), project_of(&of));
+            let mut hanging = lock(&hanging);
+            let _ = sender.send(found);
+            hanging.remove(&own);
+        };
+        threads::start("mount", look).ok()?;
+        found.recv_timeout(WAIT).ok().or_else(|| {
+            let mut hanging = lock(&self.0);
+            // It may answer just now.
+            found.try_recv().inspect_err(|_| _ = hanging.insert(mount)).ok()
+        })
     }
 
     /// The root of the project of a folder. `None` if it has none, or if its file system does not answer in time.
@@ -90,14 +88,6 @@ impl Projects {
     }
 }
 
-fn work(asked: &Receiver<Job>, pulse: &Pulse) {
-    for (folder, answer) in asked {
-        pulse.begin();
-        let _ = answer.send((folder.is_dir(), project_of(&folder)));
-        pulse.end();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,9 +97,7 @@ mod tests {
         let projects = Projects::default();
         let root = |name: &str| {
             let folder = Path::new(name);
-            // A thread that answers nothing.
-            let mount = (channel().0, Arc::new(Pulse::new()));
-            lock(&projects.0).insert(mount_of(folder), mount);
+            lock(&projects.0).insert(mount_of(folder));
             projects.root_of(folder)
         };
         assert_eq!(root("/hangs"), Some("/hangs".into()));

@@ -1,33 +1,26 @@
-//! Since when a thread waits for something that may not answer. Others look at it without a lock.
+//! Since when a thread waits for something that may not answer, at which others look.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-#[derive(Debug)]
-pub(super) struct Pulse {
-    base: Instant,
-    /// Milliseconds since `base`, 0 while the thread waits for nothing.
-    since: AtomicU64,
-}
+use crate::threads::lock;
+
+/// None while the thread waits for nothing.
+#[derive(Debug, Default)]
+pub(super) struct Pulse(Mutex<Option<Instant>>);
 
 impl Pulse {
-    pub(super) fn new() -> Pulse {
-        Pulse { base: Instant::now(), since: AtomicU64::new(0) }
-    }
-
     pub(super) fn begin(&self) {
-        let since = u64::try_from(self.base.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.since.store(since.max(1), Ordering::Relaxed);
+        *lock(&self.0) = Some(Instant::now());
     }
 
     pub(super) fn end(&self) {
-        self.since.store(0, Ordering::Relaxed);
+        *lock(&self.0) = None;
     }
 
     /// Whether it waits for longer than this.
     pub(super) fn is_over(&self, time: Duration) -> bool {
-        let since = self.since.load(Ordering::Relaxed);
-        since > 0 && self.base.elapsed().saturating_sub(Duration::from_millis(since)) > time
+        lock(&self.0).is_some_and(|since| since.elapsed() > time)
     }
 }
 
@@ -38,7 +31,7 @@ mod tests {
 
     #[test]
     fn only_what_has_begun_takes_time() {
-        let pulse = Pulse::new();
+        let pulse = Pulse::default();
         assert!(!pulse.is_over(Duration::ZERO));
         pulse.begin();
         wait_until("some time", || pulse.is_over(Duration::from_millis(1)));
