@@ -71,33 +71,31 @@ fn identity(file: &Path) -> io::Result<(u64, u64)> {
 pub(super) fn enter(file: &Path, emacs: Option<u32>) -> Result<(UnixListener, Held), State> {
     prepare(file).map_err(State::Failed)?;
     let failed = |error| State::Failed(format!("The socket {} cannot be opened: {error}", file.display()));
-    take(file, emacs).map_err(failed)?.map_err(State::Client)
-}
-
-/// The process of the Emacs that has the socket is an error of its own, as far as it is known.
-fn take(file: &Path, emacs: Option<u32>) -> io::Result<Result<(UnixListener, Held), Option<u32>>> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
-    let mut lock = options.open(beside(file, "lock"))?;
+    let mut lock = options.open(beside(file, "lock")).map_err(failed)?;
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut process = String::new();
-            lock.take(20).read_to_string(&mut process)?;
-            return Ok(Err(process.parse().ok()));
+            lock.take(20).read_to_string(&mut process).map_err(failed)?;
+            return Err(State::Client(process.parse().ok()));
         }
-        Err(TryLockError::Error(error)) => return Err(error),
+        Err(TryLockError::Error(error)) => return Err(failed(error)),
     }
-    lock.set_len(0)?;
-    write!(lock, "{}", emacs.map_or_else(String::new, |emacs| emacs.to_string()))?;
-    // It gets its name once it has its mode. An earlier process may have left one under either name.
-    let aside = beside(file, "new");
-    let _ = fs::remove_file(&aside);
-    let listener = UnixListener::bind(&aside)?;
-    fs::set_permissions(&aside, Permissions::from_mode(0o700))?;
-    fs::rename(&aside, file)?;
-    let made = identity(file)?;
-    Ok(Ok((listener, Held { file: file.to_owned(), made, _lock: lock })))
+    let listen = || {
+        lock.set_len(0)?;
+        write!(lock, "{}", emacs.map_or_else(String::new, |emacs| emacs.to_string()))?;
+        // It gets its name once it has its mode. An earlier process may have left one under either name.
+        let aside = beside(file, "new");
+        let _ = fs::remove_file(&aside);
+        let listener = UnixListener::bind(&aside)?;
+        fs::set_permissions(&aside, Permissions::from_mode(0o700))?;
+        fs::rename(&aside, file)?;
+        let made = identity(file)?;
+        Ok((listener, Held { file: file.to_owned(), made, _lock: lock }))
+    };
+    listen().map_err(failed)
 }
 
 /// Makes the folder of a socket, and checks that only this user can use both.
