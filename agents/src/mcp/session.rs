@@ -136,12 +136,11 @@ pub fn subagent(session: &str, call: &str, arrival: Instant) -> Option<Subagent>
     let needle = format!("\"{call}\"").into_bytes();
     loop {
         add_new(&transcript.join("subagents"), &mut others);
-        if let Some(found) =
-            others.iter_mut().find_map(|(subagent, tail)| tail.has(&needle).then_some(subagent))
-        {
+        let has = |tail: &mut Tail| tail.has(&needle).unwrap_or_default();
+        if let Some(found) = others.iter_mut().find_map(|(found, tail)| has(tail).then_some(found)) {
             return Some(found.clone());
         }
-        if others.is_empty() || main.has(&needle) || arrival.elapsed() > PATIENCE {
+        if others.is_empty() || has(&mut main) || arrival.elapsed() > PATIENCE {
             return None;
         }
         sleep(PAUSE);
@@ -172,11 +171,7 @@ impl Tail {
     }
 
     /// Returns whether it contains NEEDLE, if it has changed since the last call.
-    fn has(&mut self, needle: &[u8]) -> bool {
-        self.read().is_ok_and(|text| memchr::memmem::find(&text, needle).is_some())
-    }
-
-    fn read(&mut self) -> io::Result<Vec<u8>> {
+    fn has(&mut self, needle: &[u8]) -> io::Result<bool> {
         let mut file = file::open(&self.file)?;
         let length = file.metadata()?.len();
         let mut text = Vec::new();
@@ -184,6 +179,6 @@ impl Tail {
             file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
             file.take(TAIL).read_to_end(&mut text)?;
         }
-        Ok(text)
+        Ok(memchr::memmem::find(&text, needle).is_some())
     }
 }
