@@ -16,6 +16,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
+use todo_write::events::{Millis, millis_of};
 use todo_write::wire::socket::{Behavior, Call, Decision, Role};
 
 use todo_write_mcp::threads;
@@ -35,7 +36,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Asks the user of Emacs what the hook's input asks, and prints the answer.
 pub fn run(door: Option<PathBuf>) {
-    let began = SystemTime::now();
+    let began = millis_of(SystemTime::now());
     if let Some(input) = hook::input()
         && let Some(output) = answer(door, &input, began)
     {
@@ -43,7 +44,7 @@ pub fn run(door: Option<PathBuf>) {
     }
 }
 
-fn answer(door: Option<PathBuf>, input: &Value, began: SystemTime) -> Option<Value> {
+fn answer(door: Option<PathBuf>, input: &Value, began: Option<Millis>) -> Option<Value> {
     // An older plugin runs this for other events, too.
     if input["hook_event_name"] != "PermissionRequest" {
         return None;
@@ -51,8 +52,11 @@ fn answer(door: Option<PathBuf>, input: &Value, began: SystemTime) -> Option<Val
     let session = input["session_id"].as_str();
     let mut emacs = Emacs::new(door, Role::Permission);
     let agent = Agent::find();
-    let entrypoints =
-        [agent.as_ref().and_then(Agent::entrypoint), std::env::var("CLAUDE_CODE_ENTRYPOINT").ok()];
+    // In its file, and in the environment.
+    let entrypoints = [
+        agent.as_ref().and_then(|agent| Some(agent.read()["entrypoint"].as_str()?.to_owned())),
+        std::env::var("CLAUDE_CODE_ENTRYPOINT").ok(),
+    ];
     if !shows_dialogs(&input["permission_mode"], &entrypoints.into_iter().flatten().collect::<Vec<_>>()) {
         return None;
     }
@@ -88,7 +92,7 @@ fn shows_dialogs(mode: &Value, entrypoints: &[String]) -> bool {
 
 /// Waits until the terminal has answered a dialog of this program, which began at `began`, or Claude
 /// Code has ended.
-fn settled(agent: Option<Agent>, is_awaited: bool, began: SystemTime) {
+fn settled(agent: Option<Agent>, is_awaited: bool, began: Option<Millis>) {
     let parent = std::os::unix::process::parent_id();
     let mut was_waiting = false;
     loop {
@@ -104,10 +108,11 @@ fn settled(agent: Option<Agent>, is_awaited: bool, began: SystemTime) {
         if is_awaited {
             continue;
         }
-        match agent.status() {
-            Some((status, _)) if status == "waiting" => was_waiting = true,
+        let file = agent.read();
+        match file["status"].as_str() {
+            Some("waiting") => was_waiting = true,
             // The dialog may have come and gone since the last look.
-            Some((_, changed)) if was_waiting || changed.is_some_and(|changed| changed > began) => return,
+            Some(_) if was_waiting || file["statusUpdatedAt"].as_u64() > began => return,
             // Half written, or the dialog is not there yet.
             _ => {}
         }

@@ -8,7 +8,7 @@ use std::fs::{read_dir, symlink_metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use todo_write::file;
@@ -60,8 +60,13 @@ impl Agent {
         None
     }
 
+    /// What its file says, null if that cannot be read.
+    pub fn read(&self) -> Value {
+        json(&self.file).unwrap_or_default()
+    }
+
     pub fn state(&self) -> Option<SessionActivity> {
-        let process = json::<Value>(&self.file)?;
+        let process = self.read();
         let session = process["sessionId"].as_str()?.to_owned();
         let activity = match process["status"].as_str() {
             _ if pid::state(self.id, None) == ProcessState::Suspended => "suspended",
@@ -74,19 +79,6 @@ impl Agent {
         let reason = process["waitingFor"].as_str().filter(|_| activity == "waiting").map(str::to_owned);
         let activity = activity.to_owned();
         Some(SessionActivity { session, activity, reason, ..SessionActivity::default() })
-    }
-
-    /// Its status in its file, `idle`, `busy`, `waiting` or another word, and since when it has that.
-    pub fn status(&self) -> Option<(String, Option<SystemTime>)> {
-        let process = json::<Value>(&self.file)?;
-        let since = process["statusUpdatedAt"].as_u64();
-        let since = since.map(|since| SystemTime::UNIX_EPOCH + Duration::from_millis(since));
-        Some((process["status"].as_str()?.to_owned(), since))
-    }
-
-    /// How it was started, such as `cli` or `sdk-cli`.
-    pub fn entrypoint(&self) -> Option<String> {
-        Some(json::<Value>(&self.file)?["entrypoint"].as_str()?.to_owned())
     }
 
     /// Returns whether it ended, with or without its file.
