@@ -4,8 +4,8 @@
 //! bounded: when it is full, those who fill it wait.
 //!
 //! One thread, one thing: a *root* is an agent's home, or a file system on which another file is, and has a thread that
-//! owns all that is known of it; so does each file system on which projects are looked for, and each pipe of a
-//! machine. What hangs holds its own thread and nothing else.
+//! owns all that is known of it; so have each look for a project, and each pipe of a machine. What hangs holds its own
+//! thread and nothing else.
 //!
 //! Each file uses only those before it:
 //! - `pulse`: how long others wait;

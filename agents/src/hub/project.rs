@@ -39,16 +39,14 @@ fn mount_in(table: &str, path: &Path) -> PathBuf {
     point.unwrap_or_else(|| path.iter().take(2).collect())
 }
 
-/// Whether there is a folder, and the root of the project in which it is.
-type Found = (bool, Option<PathBuf>);
-
 /// Finds projects. These are the mounts of file systems that do not answer.
 #[derive(Debug, Default)]
 pub(super) struct Projects(Arc<Mutex<HashSet<PathBuf>>>);
 
 impl Projects {
-    /// Has a thread look for the project of a folder; `None` if its file system does not answer in time.
-    fn find(&self, folder: &Path) -> Option<Found> {
+    /// Has a thread look whether there is a folder, and for the root of its project; `None` if its file system does not
+    /// answer in time.
+    fn find(&self, folder: &Path) -> Option<(bool, Option<PathBuf>)> {
         let mount = mount_of(folder);
         if lock(&self.0).contains(&mount) {
             return None;

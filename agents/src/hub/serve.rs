@@ -25,24 +25,39 @@ use todo_write::wire::socket::line;
 pub fn serve(
     local: Local,
     input: impl Read + Send + 'static,
-    output: impl Write,
+    mut output: impl Write,
     bell: Option<Arc<Bell>>,
     admit: impl FnOnce(&str, &str) -> Result<(), String>,
 ) -> Result<(), String> {
-    let mut output = Output { to: output, bell: bell.clone() };
+    let rung = bell.clone();
+    let mut write = |line: &[u8], is_urgent| {
+        if let Some(bell) = &rung {
+            bell.announce(line.len(), is_urgent);
+        }
+        output.write_all(line).and_then(|()| output.flush()).map_err(|error| error.to_string())
+    };
     if bell.is_none() {
         // The line feed ends what a login shell printed without one.
-        output.write(format!("\n{}\n", program::greeting()).as_bytes(), false)?;
+        write(format!("\n{}\n", program::greeting()).as_bytes(), false)?;
     }
+    // All messages are short, since pieces are cut where they are read and tables are bounded; a name that is not text
+    // cannot be sent.
+    let mut report = |message: &Message| {
+        let is_urgent = !matches!(message, Message::Events(..) | Message::Pulse);
+        match line(message) {
+            Ok(line) if line.len() <= LINE + 1 => write(&line, is_urgent),
+            _ => Ok(()),
+        }
+    };
     let mut lines = Lines::new(input, LINE);
     let Ok(Some(Command::Hello { id, name })) = next_command(&mut lines) else {
         return Err("the first line is no greeting of Emacs".to_owned());
     };
     if let Err(reason) = admit(&id, &name) {
-        output.report(&Message::Refused(reason.clone()))?;
+        report(&Message::Refused(reason.clone()))?;
         return Err(reason);
     }
-    output.report(&Message::Welcome { version: env!("CARGO_PKG_VERSION").to_owned() })?;
+    report(&Message::Welcome { version: env!("CARGO_PKG_VERSION").to_owned() })?;
     let hub = Arc::new(Hub::new(local));
     let own = Arc::clone(&hub);
     let obey = move || {
@@ -73,7 +88,7 @@ pub fn serve(
             None => continue,
         };
         last = Instant::now();
-        output.report(&message)?;
+        report(&message)?;
     }
     // That thread has closed the hub, and ends.
     reader.join().ok().flatten().map_or(Ok(()), Err)
@@ -90,31 +105,6 @@ fn next_command(lines: &mut Lines<impl Read>) -> Result<Option<Command>, String>
             }
             Some(Line::TooLong) => {}
             None => return Ok(None),
-        }
-    }
-}
-
-/// Where reports are written.
-struct Output<W> {
-    to: W,
-    bell: Option<Arc<Bell>>,
-}
-
-impl<W: Write> Output<W> {
-    fn write(&mut self, line: &[u8], is_urgent: bool) -> Result<(), String> {
-        if let Some(bell) = &self.bell {
-            bell.announce(line.len(), is_urgent);
-        }
-        self.to.write_all(line).and_then(|()| self.to.flush()).map_err(|error| error.to_string())
-    }
-
-    /// Writes a message. All of them are short, since pieces are cut where they are read and tables are bounded; a
-    /// name that is not text cannot be sent.
-    fn report(&mut self, message: &Message) -> Result<(), String> {
-        let is_urgent = !matches!(message, Message::Events(..) | Message::Pulse);
-        match line(message) {
-            Ok(line) if line.len() <= LINE + 1 => self.write(&line, is_urgent),
-            _ => Ok(()),
         }
     }
 }
