@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use todo_write::wire::bounds::SMALL_FILE;
 use todo_write::wire::event::Agent;
 use todo_write::wire::program::SILENCE;
 use todo_write_mcp::hub::bell::{self, Bell};
@@ -18,8 +19,6 @@ use todo_write_mcp::threads;
 
 /// How long the program that serves the same Emacs by an earlier connection has to end.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Maximum size of the file that tells who is served.
-const LARGEST: u64 = 1_000;
 
 /// Serves until either stream ends; returns the status of the process.
 pub fn run(is_child: bool) -> i32 {
@@ -124,7 +123,7 @@ fn admit(file: &Path, id: &str, name: &str) -> Result<File, String> {
 
 /// The id and the name of the Emacs that is served, and between them the process that serves it.
 fn holder(file: &Path) -> Option<(String, i32, String)> {
-    let text = todo_write::file::read_text(file, LARGEST).ok()?;
+    let text = todo_write::file::read_text(file, SMALL_FILE as u64).ok()?;
     let mut lines = text.lines().map(str::to_owned);
     Some((lines.next()?, lines.next()?.parse().ok()?, lines.next()?))
 }

@@ -29,8 +29,6 @@ use todo_write::wire::program::{
 };
 use todo_write::wire::socket;
 
-/// The number of bytes kept of standard error.
-const ERRORS: usize = 4 * 1024;
 /// The statuses by which shells and container programs say that there is no such program.
 const MISSING: [i32; 2] = [126, 127];
 
@@ -253,33 +251,24 @@ impl Link {
         Ok(())
     }
 
+    /// Takes a line, and reports what the machine's hub does once there is room.
     fn receive(&self, text: &[u8]) -> Result<(), String> {
-        let message = serde_json::from_slice(text)
+        let message: Message = serde_json::from_slice(text)
             .map_err(|error| format!("it sent a line that this version does not read: {error}"))?;
-        match message {
-            Message::Pulse => {}
-            Message::Refused(reason) => return Err(reason),
-            Message::Welcome { .. } => {
-                let mut state = lock(&self.state);
-                if std::mem::replace(&mut state.is_welcomed, true) {
-                    return Err("it began twice".to_owned());
-                }
-                if state.outbox.is_some() {
-                    self.common.queue.push(Message::Connection(self.machine.name.clone(), None));
-                }
-            }
-            message => self.pass(message)?,
+        if let Message::Refused(reason) = message {
+            return Err(reason);
         }
-        Ok(())
-    }
-
-    /// Reports what the machine's hub does, once there is room.
-    fn pass(&self, message: Message) -> Result<(), String> {
         self.common.queue.wait_for_room(&message);
         let mut state = lock(&self.state);
-        let State { outbox, sessions, rounds, kept, input, .. } = &mut *state;
-        let is_asked_for = message.session().is_none_or(|id| sessions.contains_key(&id));
-        if outbox.is_none() || !is_asked_for {
+        let State { outbox, sessions, rounds, kept, input, is_welcomed, .. } = &mut *state;
+        if outbox.is_none() || message.session().is_some_and(|id| !sessions.contains_key(&id)) {
+            return Ok(());
+        }
+        if let Message::Welcome { .. } = message {
+            if std::mem::replace(is_welcomed, true) {
+                return Err("it began twice".to_owned());
+            }
+            self.common.queue.push(Message::Connection(self.machine.name.clone(), None));
             return Ok(());
         }
         let Some(message) = bound(&self.machine, input, message) else { return Ok(()) };
@@ -310,11 +299,11 @@ impl Read for Heard<'_> {
 
 /// Keeps the last bytes of standard error.
 fn keep_last(mut errors: ChildStderr, last: &Mutex<Vec<u8>>) {
-    let mut bytes = [0; ERRORS];
+    let mut bytes = [0; SMALL_FILE];
     while let Ok(count @ 1..) = errors.read(&mut bytes) {
         let mut last = lock(last);
         last.extend_from_slice(&bytes[..count]);
-        let over = last.len().saturating_sub(ERRORS);
+        let over = last.len().saturating_sub(SMALL_FILE);
         last.drain(..over);
     }
 }
