@@ -24,7 +24,6 @@ use std::sync::Arc;
 
 use crate::events::{Events, Goals, PendingCalls, RecentNames, push_recent};
 use crate::field::{LONGEST, LONGEST_OUTPUT, folder, is_true, millis, number, text, texts};
-use figures::Responses;
 use line::{
     all_text, blocks, goal, is_known, is_of_model, is_of_user, kind, message, parse, tagged, text_of,
 };
@@ -35,18 +34,16 @@ use tasks::Task;
 use todo_write::events::Millis;
 use todo_write::events::payload::RefusedBy;
 use todo_write::events::session::Cost;
+use todo_write::events::work::Usage;
 use todo_write::list::input::Options;
 use todo_write::list::raw::Raw;
 use todo_write::text::excerpt;
 use todo_write::thread::activity::Background;
 use todo_write::wire::event::{Event, EventKind, Place, Source, lenient};
-use tools::{ToolCall, ToolResult};
+use tools::ToolCall;
 
 /// The version from which on subagents have their files in a folder of their session.
 const SUBAGENTS_APART: [u32; 3] = [2, 1, 2];
-
-/// A version from which on the line of each denied call names who denied it, but for subagents' lines.
-const DENIALS_NAMED: [u32; 3] = [2, 1, 331];
 
 /// Reads the transcript of a session and those of its subagents.
 #[derive(Debug, Default)]
@@ -75,7 +72,8 @@ pub struct ClaudeReader {
     is_denied: bool,
     /// Whether a version wrote lines whose subagents have their files beside the transcript.
     pub(super) has_subagents_beside: bool,
-    responses: Responses,
+    /// The responses whose tokens may still grow.
+    responses: VecDeque<(String, Usage)>,
     goals: Goals,
     /// The title of a session whose first line was not read yet.
     early_title: Option<(String, TitleSource, String)>,
@@ -90,26 +88,15 @@ struct Origin<'l> {
     clears: bool,
     /// Whether a fork copied the line. A fork begins without the tasks of its session.
     is_copied: bool,
-    /// Whether the version is 2 or later.
-    is_modern: bool,
-    /// Whether the line would name who denied the call of which it has the result.
-    names_denials: bool,
+    /// The version of Claude Code that wrote the line, if that says so.
+    version: Option<[u32; 3]>,
     refused_by: Option<RefusedBy>,
 }
 
 impl Origin<'_> {
     /// The origin of an event that no line has.
     fn beside(source: Arc<Source>, time: Option<Millis>) -> Origin<'static> {
-        Origin {
-            source,
-            uuid: "",
-            time,
-            clears: false,
-            is_copied: false,
-            is_modern: true,
-            names_denials: false,
-            refused_by: None,
-        }
+        Origin { source, uuid: "", time, clears: false, is_copied: false, version: None, refused_by: None }
     }
 
     /// An event of this line, in a thread of `source`.
@@ -183,13 +170,10 @@ impl ClaudeReader {
         let asked_by = text(line, "requestSessionId");
         let is_copied = !asked_by.is_empty() && asked_by != source.session;
         let version = line.get("version").and_then(Raw::as_str).map(version_of);
-        let is_modern = version.is_none_or(|[major, ..]| major != 1);
         self.has_subagents_beside |= version.is_none_or(|version| version < SUBAGENTS_APART);
-        let names_denials =
-            source.subagent.is_none() && version.is_some_and(|version| version >= DENIALS_NAMED);
         let denial = text(line, "toolDenialKind");
         let refused_by = refused_by(denial);
-        let origin = Origin { source, uuid, time, clears, is_copied, is_modern, names_denials, refused_by };
+        let origin = Origin { source, uuid, time, clears, is_copied, version, refused_by };
         if let Some((_, kind, title)) =
             self.early_title.take_if(|(session, ..)| *session == origin.source.session)
         {
@@ -359,10 +343,7 @@ impl ClaudeReader {
             match (kind(block), text(block, "tool_use_id")) {
                 ("tool_result", id) if !id.is_empty() => {
                     let content = texts(block.get("content"), LONGEST_OUTPUT);
-                    self.result(
-                        origin,
-                        ToolResult { id, content, is_error: is_true(block, "is_error"), fields },
-                    );
+                    self.result(origin, id, content, is_true(block, "is_error"), fields);
                 }
                 ("text", _) => self.notice(origin, &text_of(block)),
                 _ => {}

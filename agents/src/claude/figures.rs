@@ -1,7 +1,5 @@
 //! What Claude Code tells of its work in figures: the tokens of responses, and the sums of subagents.
 
-use std::collections::VecDeque;
-
 use super::line::tokens;
 use super::{ClaudeReader, Origin};
 use crate::events::push_recent;
@@ -12,28 +10,6 @@ use todo_write::list::raw::Raw;
 use todo_write::text::{beginning, excerpt};
 use todo_write::wire::event::EventKind;
 
-/// The responses whose tokens may still grow.
-#[derive(Debug, Default)]
-pub(super) struct Responses(VecDeque<(String, Usage)>);
-
-impl Responses {
-    /// Adds the figures in one line of a response; returns all of the response if they are news.
-    fn add(&mut self, response: &str, message: &Raw<'_>) -> Option<Usage> {
-        let tokens = tokens(message.get("usage").filter(|usage| **usage != Raw::Null)?);
-        let place = self.0.iter().rposition(|(known, _)| known == response);
-        let before = place.and_then(|place| self.0.remove(place)).map(|(_, usage)| usage);
-        let mut usage = before.clone().unwrap_or(Usage { at_least: true, ..Usage::default() });
-        if tokens.sum() > usage.tokens.sum() {
-            usage.tokens = tokens;
-        }
-        let model = Some(text(message, "model")).filter(|model| !model.is_empty());
-        usage.model = usage.model.or_else(|| model.map(|model| beginning(model, 100)));
-        usage.at_least &= text(message, "stop_reason").is_empty();
-        push_recent(&mut self.0, (response.to_owned(), usage.clone()));
-        (before.as_ref() != Some(&usage)).then_some(usage)
-    }
-}
-
 impl ClaudeReader {
     /// Counts the tokens of a model's message. Its lines repeat them with growing numbers.
     pub(super) fn usage(&mut self, origin: &Origin<'_>, message: &Raw<'_>, request: &str) {
@@ -41,8 +17,20 @@ impl ClaudeReader {
         if origin.is_copied {
             return;
         }
+        let told = message.get("usage").filter(|usage| **usage != Raw::Null);
+        let Some(tokens) = told.map(tokens) else { return };
         let response = excerpt(&format!("{} {request}", text(message, "id")), 400);
-        if let Some(usage) = self.responses.add(&response, message) {
+        let place = self.responses.iter().rposition(|(known, _)| *known == response);
+        let before = place.and_then(|place| self.responses.remove(place)).map(|(_, usage)| usage);
+        let mut usage = before.clone().unwrap_or(Usage { at_least: true, ..Usage::default() });
+        if tokens.sum() > usage.tokens.sum() {
+            usage.tokens = tokens;
+        }
+        let model = Some(text(message, "model")).filter(|model| !model.is_empty());
+        usage.model = usage.model.or_else(|| model.map(|model| beginning(model, 100)));
+        usage.at_least &= text(message, "stop_reason").is_empty();
+        push_recent(&mut self.responses, (response.clone(), usage.clone()));
+        if before.as_ref() != Some(&usage) {
             // The next request has all of the conversation again.
             let Tokens { input, cache_read, cache_write, .. } = usage.tokens;
             let tokens = input.saturating_add(cache_read).saturating_add(cache_write);

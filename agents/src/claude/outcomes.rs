@@ -27,6 +27,9 @@ pub(super) fn refused_by(kind: &str) -> Option<RefusedBy> {
     }
 }
 
+/// A version from which on the line of each denied call names who denied it, but for subagents' lines.
+const DENIALS_NAMED: [u32; 3] = [2, 1, 331];
+
 /// How a result begins whose call the user rejected.
 const REJECTED: &str = "The user doesn't want to";
 
@@ -35,11 +38,13 @@ fn refusal(content: &str, origin: &Origin<'_>) -> Option<Refusal> {
     let is_of_check = content.starts_with("Permission for this action was denied by");
     // Where the user cannot be asked, the kind names the user all the same.
     let is_unasked = content.starts_with("Claude requested permission");
+    let names_denials =
+        origin.source.subagent.is_none() && origin.version.is_some_and(|version| version >= DENIALS_NAMED);
     let by = origin.refused_by.filter(|_| !is_unasked).or_else(|| match content {
         _ if is_of_check => Some(RefusedBy::Auto),
         _ if is_unasked || content.starts_with("Permission") => Some(RefusedBy::Rule),
         _ if content.starts_with("<tool_use_error>") => None,
-        _ if origin.names_denials && !content.starts_with(REJECTED) => None,
+        _ if names_denials && !content.starts_with(REJECTED) => None,
         _ => Some(RefusedBy::User),
     })?;
     let reason = match by {
@@ -65,7 +70,8 @@ fn refusal(content: &str, origin: &Origin<'_>) -> Option<Refusal> {
 fn is_refusal(content: &str, origin: &Origin<'_>, is_command: bool) -> bool {
     let is_denied = content.starts_with(REJECTED) || content.starts_with("Permission");
     // Since version 2, what the user says in place of an answer stands alone.
-    is_denied || is_command && (origin.is_modern || content.starts_with("<tool_use_error>"))
+    let is_modern = origin.version.is_none_or(|[major, ..]| major != 1);
+    is_denied || is_command && (is_modern || content.starts_with("<tool_use_error>"))
 }
 
 /// What a call did. `may_commit` tells of a command whether it may have made commits.

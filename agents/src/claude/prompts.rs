@@ -27,11 +27,6 @@ const NO_PROMPTS: [&str; 10] = [
     "This session is being continued",
 ];
 
-/// Whether a text warns the model of the next line, a command of the user that is no prompt.
-fn is_caveat(text: &str) -> bool {
-    ["<local-command-caveat>", "Caveat: "].iter().any(|start| text.starts_with(start))
-}
-
 /// A command with its arguments, which is a prompt if the model answers.
 #[derive(Debug)]
 pub(super) struct SlashCommand {
@@ -44,7 +39,9 @@ pub(super) struct SlashCommand {
 impl ClaudeReader {
     /// Reads the text of a message in the user's name. `is_of_user` tells whether the user may have sent it.
     pub(super) fn said(&mut self, origin: &Origin<'_>, text: &str, is_of_user: bool) {
-        let is_local = std::mem::replace(&mut self.is_command_local, is_caveat(text));
+        // It warns the model of the next line, a command of the user that is no prompt.
+        let is_caveat = ["<local-command-caveat>", "Caveat: "].iter().any(|start| text.starts_with(start));
+        let is_local = std::mem::replace(&mut self.is_command_local, is_caveat);
         let text = without_added(text).trim();
         let is_command = ["<command-name>", "<command-message>"].iter().any(|tag| text.starts_with(tag));
         match tagged(text, "command-name").filter(|_| is_command) {

@@ -45,20 +45,6 @@ enum Tool {
     Other,
 }
 
-impl ToolCall {
-    fn changes_list(&self) -> bool {
-        !matches!(self.tool, Tool::Subagent | Tool::Edit(_) | Tool::Shell { .. } | Tool::Other)
-    }
-}
-
-pub(super) struct ToolResult<'l> {
-    pub(super) id: &'l str,
-    pub(super) content: String,
-    pub(super) is_error: bool,
-    /// What Claude Code itself keeps of it, null if there is nothing, or a text or an array by some tools.
-    pub(super) fields: &'l Raw<'l>,
-}
-
 impl ClaudeReader {
     pub(super) fn call(
         &mut self,
@@ -92,15 +78,23 @@ impl ClaudeReader {
         self.emit(origin, event);
     }
 
-    pub(super) fn result(&mut self, origin: &Origin<'_>, answer: ToolResult<'_>) {
-        let ToolResult { id, content, .. } = answer;
+    /// Takes the result of a call. `fields` are what Claude Code itself keeps of it: null if there is nothing, or a text
+    /// or an array by some tools.
+    pub(super) fn result(
+        &mut self,
+        origin: &Origin<'_>,
+        id: &str,
+        content: String,
+        is_error: bool,
+        fields: &Raw<'_>,
+    ) {
         if !self.seen.insert(&origin.source.session, "result", id) {
             return;
         }
         let call = self.calls.end(id);
-        let fields = call.as_ref().map_or(&Raw::Null, |_| answer.fields);
+        let fields = call.as_ref().map_or(&Raw::Null, |_| fields);
         let details = TaskResult { text: &content, fields, time: origin.time };
-        let is_error = answer.is_error || call.is_some() && details.is_refusal();
+        let is_error = is_error || call.is_some() && details.is_refusal();
         let may_commit = match call.as_ref().map(|call| &call.effect.tool) {
             Some(Tool::Shell { may_commit }) => Some(*may_commit),
             _ => None,
@@ -192,8 +186,11 @@ impl ClaudeReader {
         if message.is_empty() {
             return;
         }
-        let is_due =
-            |call: &ToolCall| call.changes_list() && call.source == origin.source && call.message != message;
+        let is_due = |call: &ToolCall| {
+            let is_list =
+                !matches!(call.tool, Tool::Subagent | Tool::Edit(_) | Tool::Shell { .. } | Tool::Other);
+            is_list && call.source == origin.source && call.message != message
+        };
         while let Some(call) = self.calls.end_due(is_due) {
             if let Tool::EmacsList(_) = call.effect.tool {
                 // Emacs may have stored it.
