@@ -146,7 +146,10 @@ impl CodexReader {
         let own = self.session.as_ref().map(|own| own.subagent.as_ref().unwrap_or(&own.session));
         self.is_own |= own.is_some_and(|own| text(payload, "turn_id") >= own.as_str());
         let kind = text(line, "type");
-        if self.is_inherited(kind) {
+        // The others are of the agent that sent out the subagent which is read.
+        let is_read =
+            self.subagent.is_none() || self.is_own || matches!(kind, "session_meta" | "turn_context");
+        if !is_read {
             return;
         }
         match kind {

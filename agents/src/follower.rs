@@ -86,14 +86,6 @@ pub struct Appended {
     pub events: Vec<Event>,
 }
 
-impl Appended {
-    /// Whether there is nothing new.
-    pub(crate) fn is_empty(&self) -> bool {
-        let has_same_lines = self.change != TailChange::Replaced && self.bytes == 0;
-        has_same_lines && self.events.is_empty() && !self.is_partial && self.skipped == 0
-    }
-}
-
 /// Reads the lines of a session. The first line selects the reader.
 #[derive(Debug, Default)]
 struct SessionReader {

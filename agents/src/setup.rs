@@ -63,16 +63,24 @@ fn act(mut arguments: impl Iterator<Item = OsString>) -> Result<(), String> {
     let context = Context { server, folder };
     let ways = ways::all(&context);
     let Some(agent) = agent else {
-        return if as_json {
-            println!("{}", Value::from_iter(ways.iter().map(as_value)));
-            Ok(())
+        if as_json {
+            let value = |way: &Way| {
+                json!({
+                    "id": way.id,
+                    "agent": way.agent,
+                    "here": way.is_here,
+                    "installed": way.installed,
+                    "gives": way.gives,
+                    "by": way.by(),
+                })
+            };
+            println!("{}", Value::from_iter(ways.iter().map(value)));
         } else {
             ways.iter().for_each(|way| println!("{}", described(way)));
-            Ok(())
-        };
+        }
+        return Ok(());
     };
-    let find = |id: &str| ways.iter().find(|way| way.id == id);
-    let way = find(&agent).ok_or_else(|| {
+    let way = ways.iter().find(|way| way.id == agent).ok_or_else(|| {
         let ids: Vec<_> = ways.iter().map(|way| way.id).collect();
         format!("{agent} is none of {}", ids.join(", "))
     })?;
@@ -108,17 +116,6 @@ fn run_command(command: &[String]) -> Result<(), String> {
         Ok(status) => Err(format!("`{line}' failed: {status}")),
         Err(error) => Err(format!("`{line}' did not run: {error}")),
     }
-}
-
-fn as_value(way: &Way) -> Value {
-    json!({
-        "id": way.id,
-        "agent": way.agent,
-        "here": way.is_here,
-        "installed": way.installed,
-        "gives": way.gives,
-        "by": way.by(),
-    })
 }
 
 fn described(way: &Way) -> String {

@@ -157,9 +157,4 @@ impl CodexReader {
         };
         self.subagents.sent.push(Sent { source: Arc::new(source), main, call: root });
     }
-
-    /// Whether a line of this type is of the agent that sent out the subagent which is read.
-    pub(super) fn is_inherited(&self, kind: &str) -> bool {
-        self.subagent.is_some() && !self.is_own && !matches!(kind, "session_meta" | "turn_context")
-    }
 }

@@ -12,7 +12,6 @@ use std::net::Shutdown;
 use std::ops::Deref;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::lines::{Line, Lines, Outbox};
 use crate::threads;
@@ -24,9 +23,6 @@ pub(super) use peers::Connected;
 pub use peers::{ConnectionId, Event, Finder, Out, Peers, Settings, State};
 pub(crate) use peers::{QUESTIONS, QUESTIONS_OF_ONE};
 pub use place::{beside, connection as connect, is_private_folder, is_private_socket, make_private, usual};
-
-/// How long nothing is accepted after the system refused to.
-const PAUSE: Duration = Duration::from_millis(100);
 
 /// A socket for programs. Dropping it closes all connections.
 pub struct Door(Arc<Peers>);
@@ -84,7 +80,8 @@ fn accept(peers: &Arc<Peers>, listener: &UnixListener) {
             _ if peers.lock().is_closed() => return,
             Ok(stream) => drop(begin(peers, stream)),
             Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
-            Err(_) => drop(peers.wait(PAUSE)),
+            // The system has no more files.
+            Err(_) => drop(peers.wait(WAIT)),
         }
     }
 }

@@ -186,11 +186,13 @@ impl Session {
 
     /// Sends what was read in pieces.
     fn send(&mut self, around: &Around, appended: Appended) {
-        let is_first_end = !appended.is_partial && !self.is_caught_up;
-        if appended.is_empty() && !is_first_end {
+        let Appended { change, bytes, skipped, is_partial, events } = appended;
+        let is_replaced = change == TailChange::Replaced;
+        let is_news = is_replaced || is_partial || bytes + skipped > 0 || !events.is_empty();
+        if self.is_caught_up && !is_news {
             return;
         }
-        if appended.change == TailChange::Replaced {
+        if is_replaced {
             self.project = None;
         }
         let source = self.follower.as_ref().and_then(Follower::session).cloned();
@@ -205,7 +207,6 @@ impl Session {
         }
         let is_silent = self.is_silent_session();
         let length = if self.is_caught_up { None } else { self.path.metadata().ok() };
-        let Appended { change, bytes, skipped, is_partial, events } = appended;
         let (pieces, left_out) = pieces(events);
         let warning = self.follower.as_mut().and_then(Follower::take_warning);
         let mut first = Piece {
@@ -214,7 +215,7 @@ impl Session {
             size: length.map_or(0, |file| file.len()),
             grew: Some(self.grew),
             warning: warning.or_else(|| left_out.then(|| "an entry is too large and was left out".into())),
-            is_restart: change == TailChange::Replaced || std::mem::take(&mut self.is_new),
+            is_restart: is_replaced || std::mem::take(&mut self.is_new),
             ..Piece::default()
         };
         let mut left = pieces.into_iter().peekable();

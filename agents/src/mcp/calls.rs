@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use todo_write::events::millis_of;
+use todo_write::wire::bounds::WAIT;
 use todo_write::wire::socket::{Answer, Call, SessionActivity};
 
 use super::emacs::Emacs;
@@ -18,8 +19,6 @@ use super::transport::{send, success};
 /// Time limit of a call from its arrival, including all waiting.
 const LIMIT: Duration = Duration::from_secs(5);
 const BYE_LIMIT: Duration = Duration::from_millis(1500);
-/// How long the first call waits for the client's roots.
-const ROOTS_LIMIT: Duration = Duration::from_secs(1);
 /// Time between polls of the agent's process, and between attempts to reconnect.
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -124,7 +123,7 @@ impl Calls {
     /// Tells Emacs which agent this is, and where it works: in the client's first root, or in the working
     /// directory of this process.
     fn introduce(&mut self, client: &Client) {
-        let told = client.has_roots.then(|| self.roots.recv_timeout(ROOTS_LIMIT).ok()?);
+        let told = client.has_roots.then(|| self.roots.recv_timeout(WAIT).ok()?);
         let root = told.flatten().and_then(|uri| percent_decoded(uri.strip_prefix("file://")?));
         let folder = || Some(std::env::current_dir().ok()?.to_str()?.to_owned());
         let hello = &mut self.emacs.hello;
