@@ -58,7 +58,8 @@ fn optional_fields_are_accepted_silently_in_both_modes() {
         (r#","id":"parser""#, Draft { hint: Some("parser".into()), ..plain.clone() }),
         (r#","id":7"#, Draft { hint: Some("7".into()), ..plain.clone() }),
         (r#","id":null"#, plain.clone()),
-        (r#","id":" ""#, plain),
+        (r#","id":" ""#, plain.clone()),
+        (r#","id":"\u001b[0m\u0003""#, plain),
     ];
     for (extra, expected) in cases {
         for reading in [lenient(&with(extra)), strict(&with(extra))] {

@@ -16,7 +16,7 @@ pub(super) const CONTENT: &str = "the task as text";
 /// An explicit id as text, or none for any other value.
 pub(super) fn hint(value: &Raw<'_>) -> Option<String> {
     match value {
-        Raw::Text(text) if !is_blank(text) => Some(excerpt(text, 200)),
+        Raw::Text(text) => Some(excerpt(text, 200)).filter(|id| !is_blank(id)),
         Raw::Number(number) => Some(number.to_string()),
         _ => None,
     }
