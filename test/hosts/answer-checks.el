@@ -615,9 +615,7 @@ It would begin PID again."
 
 (defun answer-checks--told-p (thread)
   "Return non-nil if there is something to tell the agent of THREAD."
-  (and (or (todo-write-tell--untold thread)
-           (todo-write-core-call todo-write-dyn--untold-edits thread))
-       (null todo-write-tell--changed)))
+  (or (todo-write-tell--untold thread) (todo-write-core-call todo-write-dyn--untold-edits thread)))
 
 (ert-deftest answer-checks-the-agent-hears-of-edits-of-its-own-tasks ()
   (answer-checks-with-claude (list (list (claude-checks-create "Rake"))

@@ -63,12 +63,16 @@ program."
   (seq-filter (lambda (result) (equal "Bash" (plist-get (plist-get result :content) :name)))
               (append (todo-write-observations thread :types '("TOOL_EXECUTION")) nil)))
 
+(defun today-checks--refusal (thread)
+  "Return who refused the newest command of THREAD, as the story says it."
+  (todo-write-detail-refusal
+   (plist-get (plist-get (car (last (today-checks--calls thread))) :metadata) :refusal)))
+
 (defun today-checks--said (thread id)
   "Return what was done in Git during ID of THREAD, as the story says it.
 ID is that of an item, or (turn . N)."
-  (delq nil (mapcar (lambda (entry) (and (eq 'git (plist-get entry :kind))
-                                         (todo-write-story-line entry nil)))
-                    (todo-write-story-entries thread id))))
+  (cl-loop for entry in (todo-write-story-entries thread id)
+           when (eq 'git (plist-get entry :kind)) collect (todo-write-story-line entry nil)))
 
 ;;; One session, all of it
 
@@ -122,8 +126,7 @@ ID is that of an item, or (turn . N)."
          ;; It shows five files of a command.
          (should (eq t (plist-get after :moreFiles)))
          (should (equal 2 (plist-get after :refused)))
-         (should (equal "a rule refused it"
-                        (todo-write-detail-refusal (car (last (today-checks--calls thread))))))))
+         (should (equal "a rule refused it" (today-checks--refusal thread)))))
      "--disallowedTools" "Bash(shred:*)")
     (delete-directory outside t)))
 
@@ -237,8 +240,7 @@ ID is that of an item, or (turn . N)."
         (when-let* ((thread (hosts-thread "claude")))
           (equal 1 (plist-get (todo-write-work thread) :refused)))))
      (let ((thread (hosts-thread "claude")))
-       (should (equal "auto mode refused it: Outside the task."
-                      (todo-write-detail-refusal (car (last (today-checks--calls thread))))))
+       (should (equal "auto mode refused it: Outside the task." (today-checks--refusal thread)))
        (should (= 1 (plist-get (plist-get (todo-write-work thread) :commands) :run))))
      (answer-checks--exists "one")
      (should-not (file-exists-p (answer-checks--file "two")))
