@@ -38,8 +38,11 @@ It says every few seconds that it lives.")
 (defvar todo-write-hub--inside nil
   "Non-nil while messages of the program are dispatched.")
 
-(defvar todo-write-hub--heard 0
-  "When the program rang last, a float.")
+(defvar todo-write-hub--silence 0
+  "Seconds for which the program has said nothing while Emacs could hear it.")
+
+(defvar todo-write-hub--checked 0
+  "Time of the last look for that.")
 
 (defvar todo-write-hub--timer nil
   "The timer that looks whether the program lives, or nil.")
@@ -84,7 +87,8 @@ What it is told before it has connected is kept for it."
                           :filter #'todo-write-hub--connect
                           :sentinel #'todo-write-hub--ended)))
     (add-hook 'kill-emacs-hook #'todo-write-hub-end)
-    (setq todo-write-hub--heard (float-time)
+    (setq todo-write-hub--silence 0
+          todo-write-hub--checked (float-time)
           todo-write-hub--timer (run-with-timer 5 5 #'todo-write-hub--check))
     (run-hooks 'todo-write-hub-begin-hook)))
 
@@ -165,9 +169,10 @@ unknown what agents do."
 (defun todo-write-hub--check ()
   "Kill the program if nothing was heard of it for long."
   (when (todo-write-hub-live-p)
-    ;; If Emacs was busy or suspended, this may run before its ring is read.
-    (accept-process-output todo-write-hub-process 0 nil 1)
-    (if (> (- (float-time) todo-write-hub--heard) todo-write-hub-silence)
+    (let ((passed (- (float-time) (cl-shiftf todo-write-hub--checked (float-time)))))
+      ;; If more has passed, Emacs was busy or suspended, and maybe the program, too.
+      (cl-incf todo-write-hub--silence (max 0 (min 5 passed))))
+    (if (> todo-write-hub--silence todo-write-hub-silence)
         (delete-process todo-write-hub-process)
       (run-hooks 'todo-write-hub-check-hook))))
 
@@ -176,7 +181,7 @@ unknown what agents do."
 (defun todo-write-hub--filter (process _rings)
   "Take and dispatch what PROCESS says, which has rung."
   (when (eq process todo-write-hub-process)
-    (setq todo-write-hub--heard (float-time))
+    (setq todo-write-hub--silence 0)
     (todo-write-hub--feed)))
 
 (defun todo-write-hub--feed ()
@@ -190,7 +195,7 @@ here again: then the outermost call goes on."
       (while (eq todo-write-hub--inside 'again)
         (setq todo-write-hub--inside t)
         (dolist (news (todo-write-core-call todo-write-dyn--feed))
-          (setq todo-write-hub--heard (float-time))
+          (setq todo-write-hub--silence 0)
           (when (eq 'refused (car news))
             (process-put todo-write-hub-process 'refused (cadr news))
             (delete-process todo-write-hub-process))

@@ -26,10 +26,6 @@ A line above them opens the earlier ones.")
   "Face of what the user asked, the heading of what came of it."
   :group 'todo-write-faces)
 
-(defun todo-write-story--project (thread)
-  "Return the project of THREAD, to which file names are relative."
-  (plist-get (todo-write-about thread) :project))
-
 ;;; Entries
 
 (defun todo-write-story-entries (thread id &optional newest)
@@ -73,9 +69,7 @@ An entry is a plist:
 
 (defun todo-write-story-tasks (thread number &optional newest)
   "Return entries of the tasks of THREAD in its turn NUMBER, oldest first.
-A task began, was completed, or left the list unfinished, perhaps before
-it began.  NEWEST non-nil means only those of the newest so many tasks and
-lists."
+See `todo-write-dyn--story-tasks', also for NEWEST."
   (todo-write-core-call todo-write-dyn--story-tasks thread number newest))
 
 (defun todo-write-story-whole (thread entry)
@@ -91,12 +85,13 @@ lists."
 (defun todo-write-story-running (thread)
   "Return the text of the newest call of THREAD's agent without a result, or nil.
 Nothing was said after it."
-  (cl-loop for entry in (reverse (todo-write-core-call todo-write-dyn--story
-                                   thread
-                                   (list :types '("TOOL_CALL" "TOOL_EXECUTION" "MESSAGE") :limit 20)))
+  (cl-loop for entry in (reverse
+                         (todo-write-core-call todo-write-dyn--story
+                           thread
+                           '(:types ("TOOL_CALL" "TOOL_EXECUTION" "MESSAGE") :limit 20)))
            until (eq 'said (plist-get entry :kind))
            unless (plist-get entry :result)
-           return (todo-write-story-line entry (todo-write-story--project thread))))
+           return (todo-write-story-line entry (plist-get (todo-write-about thread) :project))))
 
 ;;; Texts
 
@@ -268,7 +263,7 @@ DAY is the date that is above them, nil for today."
                ;; In a wide window, figures stand near a text that leaves them room.
                (near (- (todo-write-row-near-width width)
                         todo-write-story--head todo-write-story--end))
-               (line (todo-write-story-line entry (todo-write-story--project thread)))
+               (line (todo-write-story-line entry (plist-get (todo-write-about thread) :project)))
                (room (if (and (< near room) (length< line near)
                               (< (todo-write-text-width line) (- near 15)))
                          near

@@ -935,6 +935,15 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
             (todo-write-test-wait (lambda () (equal '("Bake") (todo-write-test-contents "claude:a")))))
         (delete-process first)))))
 
+(ert-deftest todo-write-follow-tests-an-emacs-that-was-suspended-does-not-kill-its-program ()
+  (todo-write-follow-tests--with
+    (todo-write-follow-tests--start-mode)
+    (let ((program todo-write-hub-process))
+      (dolist (passed '(3600 0 0 -3600 0))
+        (cl-decf todo-write-hub--checked passed)
+        (todo-write-hub--check))
+      (should (and (eq program todo-write-hub-process) (process-live-p program))))))
+
 (ert-deftest todo-write-follow-tests-a-program-that-is-killed-is-started-again-and-loses-nothing ()
   (todo-write-follow-tests--with
     (let ((file (session "a" "Bake" "Mix"))

@@ -308,18 +308,6 @@
       (should (string-match-p "^\\+\\+\\+ b/f$" (buffer-string)))
       (should-not (string-match-p "b/g$" (buffer-string))))))
 
-(ert-deftest todo-write-footer-pairs-the-calls-of-a-turn-with-their-results ()
-  (todo-write-test-with-view
-    (todo-write-observe "a" "TOOL_CALL" '(:id "c" :name "Bash" :input (:command "make"))
-                        :call-id "c")
-    (todo-write-observe "a" "TOOL_EXECUTION" '(:id "c" :name "Bash" :content "fine")
-                        :call-id "c" :outcome 'ok :exit-code 0)
-    (todo-write-test-write "a" "One")
-    (todo-write-test-wait (lambda () (string-search "Before the first" (todo-write-test-text))))
-    (search-forward "Before the first")
-    (todo-write-test-press "RET")
-    (should (string-match-p "✓ make$" (todo-write-test-text)))))
-
 (ert-deftest todo-write-footer-keeps-point-while-it-changes ()
   (todo-write-footer-tests--with-session
     (search-forward "Before the first")
