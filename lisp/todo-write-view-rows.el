@@ -56,7 +56,7 @@ line has the property `todo-write-part'; see todo-write-view-draw.el."
     (cl-flet ((ask (function &rest args) (and thread (apply function thread args))))
       (let* ((summary (setq todo-write-view-rows-summary (ask #'todo-write-summary)))
              (state (and (< 0 (or (plist-get summary :revision) 0)) (plist-get summary :state)))
-             (work (ask #'todo-write-work))
+             (work (and thread (todo-write-core-call todo-write-dyn--header-work thread)))
              (unseen (and thread (todo-write-core-call todo-write-dyn--unseen thread)))
              (children (ask #'todo-write-view-rows--children))
              (headings (ask #'todo-write-view-rows-headings))
@@ -260,7 +260,8 @@ so do those that are open or in CHILDREN, see `todo-write-view-rows--children'."
 
 (defun todo-write-view-rows--insert-header (thread summary work unseen width beside-efrit)
   "Insert the header of THREAD, or nil, with SUMMARY, in lines of WIDTH columns.
-WORK is as from `todo-write-work', UNSEEN as from `todo-write-dyn--unseen'.
+WORK is as from `todo-write-dyn--header-work', UNSEEN as from
+`todo-write-dyn--unseen'.
 BESIDE-EFRIT means that Efrit's plans are not shown."
   (cl-flet ((below (text face)
               (insert "\n" (todo-write-text-truncate
@@ -270,7 +271,7 @@ BESIDE-EFRIT means that Efrit's plans are not shown."
                                           'todo-write-efrit-mode)
               "\n"))
     (todo-write-row-insert-header
-     summary width nil (and work (list (plist-get work :added) (plist-get work :removed)))
+     summary width nil work
      ;; The line of a goal says what the prompt asks.
      (unless (or (null thread) (plist-get summary :title) (plist-get summary :goal))
        ;; A prompt may be long, and the sums should have room.
