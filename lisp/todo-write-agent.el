@@ -175,14 +175,14 @@ For `todo-write-events-functions'."
   (when (and todo-write-agent--began (memq what '(change request forgotten)))
     (let ((entry (gethash thread todo-write-agent--entries)))
       (when (or (todo-write-core-call todo-write-dyn--agent-changed-p
-                  thread (todo-write-agent--seen entry))
+                  thread (todo-write-agent--seen entry todo-write-agent--began))
                 (null entry)
                 (not (eq what 'change)))
         (todo-write-agent--update thread)))))
 
-(defun todo-write-agent--seen (entry)
-  "Return when the refused calls of ENTRY, or nil, were seen last."
-  (max todo-write-agent--began (if entry (todo-write-agent--entry-seen entry) 0)))
+(defun todo-write-agent--seen (entry began)
+  "Return when the refused calls of ENTRY, or nil, were seen last, or else BEGAN."
+  (max began (if entry (todo-write-agent--entry-seen entry) 0)))
 
 (defun todo-write-agent--update (thread &optional silently)
   "Update the agent of THREAD, and tell what changed.
@@ -191,7 +191,7 @@ If SILENTLY is non-nil, nothing is told, and what it did counts as seen."
          (entry (gethash thread todo-write-agent--entries))
          (old (and entry (todo-write-agent--entry-agent entry)))
          (known (todo-write-core-call todo-write-dyn--agent
-                  thread (max began (if entry (todo-write-agent--entry-seen entry) 0))))
+                  thread (todo-write-agent--seen entry began)))
          new)
     (if (null known)
         (remhash thread todo-write-agent--entries)

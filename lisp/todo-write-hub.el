@@ -31,10 +31,6 @@ See `todo-write-dyn--feed'.")
 (defvar todo-write-hub-check-hook nil
   "Hook, run every five seconds while the program runs.")
 
-(defvar todo-write-hub-silence 20
-  "Seconds of silence after which the program is killed, and started again.
-It says every few seconds that it lives.")
-
 (defvar todo-write-hub--inside nil
   "Non-nil while messages of the program are dispatched.")
 
@@ -42,7 +38,7 @@ It says every few seconds that it lives.")
   "Seconds for which the program has said nothing while Emacs could hear it.")
 
 (defvar todo-write-hub--checked 0
-  "Time of the last look for that.")
+  "Time of the last check.")
 
 (defvar todo-write-hub--timer nil
   "The timer that looks whether the program lives, or nil.")
@@ -172,7 +168,7 @@ unknown what agents do."
     (let ((passed (- (float-time) (cl-shiftf todo-write-hub--checked (float-time)))))
       ;; If more has passed, Emacs was busy or suspended, and maybe the program, too.
       (cl-incf todo-write-hub--silence (max 0 (min 5 passed))))
-    (if (> todo-write-hub--silence todo-write-hub-silence)
+    (if (> todo-write-hub--silence 20)
         (delete-process todo-write-hub-process)
       (run-hooks 'todo-write-hub-check-hook))))
 
