@@ -209,18 +209,21 @@ CUT non-nil means that the heading of a turn shows its line in part."
 (defun todo-write-story--insert-entries (thread entries width room day)
   "Insert ENTRIES of THREAD as lines of WIDTH columns, with ROOM for their texts.
 DAY is the date that is above them, nil for today."
-  (dolist (entry entries)
-    (let ((date (todo-write-story--date entry))
-          (start (point)))
-      (unless (equal date (or day (format-time-string "%F")))
+  (cl-loop
+   with project = (plist-get (todo-write-about thread) :project)
+   for entry in entries
+   for date = (todo-write-story--date entry)
+   for start = (point)
+   do (unless (equal date (or day (format-time-string "%F")))
         (insert (propertize (concat "     " date "\n") 'face 'todo-write-time))
         (setq start (point)))
-      (setq day date)
-      (todo-write-story--insert-entry thread entry width room)
-      (when (member (plist-get entry :key) todo-write-row-open)
-        (if-let* ((part (plist-get entry :part)))
-            (todo-write-detail-insert-sums thread part width)
-          (todo-write-story--insert-whole thread entry width (get-text-property start 'button)))))))
+   do (setq day date)
+   do (todo-write-story--insert-entry
+       thread entry (todo-write-story-line entry project) width room)
+   when (member (plist-get entry :key) todo-write-row-open)
+   do (if-let* ((part (plist-get entry :part)))
+          (todo-write-detail-insert-sums thread part width)
+        (todo-write-story--insert-whole thread entry width (get-text-property start 'button)))))
 
 (defun todo-write-story--reason (entry)
   "Return the line that says why the call of ENTRY failed, or nil."
@@ -252,8 +255,8 @@ DAY is the date that is above them, nil for today."
     (`(,_ . "background") '(tool todo-write-time "runs in the background"))
     (_ '(tool todo-write-time "outcome unknown"))))
 
-(defun todo-write-story--insert-entry (thread entry width room)
-  "Insert ENTRY of THREAD as a line of WIDTH columns, with ROOM for its text."
+(defun todo-write-story--insert-entry (thread entry line width room)
+  "Insert ENTRY of THREAD as a line of WIDTH columns, with ROOM for its text, LINE."
   (pcase-let* ((`(,shape ,face ,words) (todo-write-story--mark entry))
                (whole (memq (plist-get entry :kind)
                             '(asked said thought change wait git)))
@@ -263,7 +266,6 @@ DAY is the date that is above them, nil for today."
                ;; In a wide window, figures stand near a text that leaves them room.
                (near (- (todo-write-row-near-width width)
                         todo-write-story--head todo-write-story--end))
-               (line (todo-write-story-line entry (plist-get (todo-write-about thread) :project)))
                (room (if (and (< near room) (length< line near)
                               (< (todo-write-text-width line) (- near 15)))
                          near

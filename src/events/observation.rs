@@ -90,6 +90,16 @@ impl Observation {
     }
 }
 
+/// The id that Lisp has for the observation with a number.
+pub(crate) fn id_of(number: u64) -> String {
+    format!("o{number}")
+}
+
+/// The number of the observation with an id.
+pub(crate) fn number_of(id: &str) -> Option<u64> {
+    id.strip_prefix('o')?.parse().ok()
+}
+
 /// Which observations to return. A field that is not set admits all.
 #[allow(missing_docs)]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]

@@ -261,7 +261,7 @@ pub(crate) fn said(text: impl Into<String>) -> Value {
     json!({ "text": text.into() })
 }
 
-/// Calls `visit` with each text in a value. Ids are none.
+/// Calls `visit` with each text in a value, but for ids.
 pub(crate) fn each_text(value: &Value, visit: &mut dyn FnMut(&str)) {
     match value {
         Value::String(text) => visit(text),

@@ -13,6 +13,7 @@ use super::{now, with_module};
 use crate::events::Millis;
 use crate::events::comments::{Comment, Telling};
 use crate::events::marks::{Marks, Scope, Unseen};
+use crate::events::observation::{id_of, number_of};
 use crate::review::FilesToReview;
 
 emacs::use_symbols! {
@@ -97,7 +98,7 @@ lisp! { env =>
         with_thread(env, &thread, |thread| {
             let all = thread.comments.all();
             all.map(|kept| ShownComment {
-                id: format!("o{}", kept.number),
+                id: id_of(kept.number),
                 number: kept.number,
                 timestamp: kept.timestamp,
                 comment: kept.comment.clone(),
@@ -140,7 +141,7 @@ lisp! { env =>
     ) -> FilesToReview {
         let mut of = id.scope(path.as_deref());
         if let Some(entry) = entry {
-            let number = entry.strip_prefix('o').and_then(|number| number.parse().ok()).unwrap_or(0);
+            let number = number_of(&entry).unwrap_or(0);
             of.numbers = (number, number);
         }
         let limit = limit.unwrap_or(usize::MAX);

@@ -15,7 +15,7 @@ use super::now;
 use super::ser::{self, Json, Sparse, Vector};
 use crate::error::Problem;
 use crate::events::Millis;
-use crate::events::observation::{Observation, Type};
+use crate::events::observation::{Observation, Type, id_of};
 use crate::events::payload::{Derived, Metadata};
 use crate::list::change::{Change, ChangeKind, FieldNames};
 use crate::list::item::{Author, Item, Status};
@@ -331,7 +331,7 @@ pub(super) fn observation<'o>(
         None => ShownContent::Reported(Json(&observation.payload.content)),
     };
     ShownObservation {
-        id: format!("o{}", observation.number),
+        id: id_of(observation.number),
         r#type: observation.kind(),
         thread_id: thread.into(),
         trace_id: observation.trace_id.as_deref().map(Cow::Borrowed),

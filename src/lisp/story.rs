@@ -1,16 +1,14 @@
 //! Lisp functions on the story of an agent's work.
 
-use std::sync::Arc;
-
 use super::function::lisp;
 use super::observations::span_of;
 use super::read::Key;
 use super::ser::Sparse;
 use super::threads::with_span;
-use crate::events::observation::{Filter, Observation};
+use crate::events::observation::{Filter, number_of};
 use crate::journal::segments::Span;
 use crate::thread::Thread;
-use crate::thread::story::{self, Entry, WholeEntry, entries, id_of};
+use crate::thread::story::{self, Entry, WholeEntry, entries};
 use serde_json::Value as Json;
 
 lisp! { env =>
@@ -32,16 +30,15 @@ lisp! { env =>
     /// The value is a plist `:text', `:patches', an alist of files and their recorded patches, and `:output', what
     /// the call returned.
     fn story_whole(thread: Key, call: Option<String>, result: Option<String>) -> Sparse<WholeEntry> {
-        let number = |id: &Option<String>| id.as_deref()?.strip_prefix('o')?.parse::<u64>().ok();
-        let numbers = [number(&call), number(&result)];
-        let known = || numbers.into_iter().flatten();
+        let [call, result] = [call, result].map(|id| id.and_then(|id| number_of(&id)));
+        let known = || call.into_iter().chain(result);
         let span = Span::Observations(known().min().unwrap_or(1), known().max().unwrap_or(1));
         Sparse(with_span(env, &thread, |_| span, |thread| {
-            let find = |id: &Option<String>| -> Option<Arc<Observation>> {
+            let find = |number: Option<u64>| {
                 let mut all = thread.observations().reported();
-                all.find(|one| id.as_ref().is_some_and(|id| id_of(one) == *id)).cloned()
+                all.find(|one| Some(one.number) == number).map(|one| &**one)
             };
-            WholeEntry::of(find(&call).as_deref(), find(&result).as_deref())
+            WholeEntry::of(find(call), find(result))
         })?)
     }
 

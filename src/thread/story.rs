@@ -13,7 +13,7 @@ use super::Thread;
 use crate::events::Millis;
 use crate::events::comments::Telling;
 use crate::events::git::{GitOperation, is_address};
-use crate::events::observation::{Observation, Type};
+use crate::events::observation::{Observation, Type, id_of};
 use crate::events::payload::{FileEntry, Metadata, Refusal};
 use crate::events::work::{CallOutcome, runs_commands};
 use crate::list::item::{Item, Status};
@@ -57,7 +57,7 @@ pub(crate) enum EntryKind {
     Task,
 }
 
-/// An entry. Fields that are false, 0 or empty say that there is none.
+/// An entry. Most fields are of some kinds only.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Entry {
@@ -147,18 +147,12 @@ fn is_edit_tool(name: &str) -> bool {
         .contains(&name)
 }
 
-/// The id of an observation, as Lisp has it.
-pub(crate) fn id_of(observation: &Observation) -> String {
-    format!("o{}", observation.number)
-}
-
 /// The text of a content, and whether it is the name of a file: of a call, its most telling argument.
 pub(crate) fn text_of(content: &Value) -> (String, bool) {
     let fields = match content {
         Value::Null => return Default::default(),
         Value::Object(fields) => fields,
-        Value::String(text) => return (text.clone(), false),
-        other => return (other.to_string(), false),
+        other => return (plain(other), false),
     };
     let said = ["text", "content", "message", "title"].into_iter().find_map(|key| fields.get(key)?.as_str());
     if let Some(said) = said {
@@ -204,9 +198,7 @@ fn argument(input: &Value) -> (String, bool) {
         Some(text) => text.to_owned(),
         None if fields.is_empty() && parsed.is_some() => String::new(),
         None => {
-            let is_told = |value: &Value| {
-                value.is_number() || value.as_str().is_some_and(|text| !text.trim().is_empty())
-            };
+            let is_told = |value: &Value| value.is_number() || value.is_string() && words(value).is_some();
             let told = fields.iter().filter(|(_, value)| is_told(value));
             let told: Vec<_> = told.map(|(name, value)| format!("{name}: {}", plain(value))).collect();
             if told.is_empty() { plain(input) } else { told.join(", ") }
@@ -290,26 +282,23 @@ impl Entry {
         let mut entry = Entry {
             text: beginning(text.trim_start(), TEXT),
             is_file,
-            tool: tool.filter(|tool| !tool.is_empty()).map(str::to_owned),
+            tool: tool.map(str::to_owned),
             outcome: (kind == EntryKind::Error).then_some(CallOutcome::Failed),
-            ..Entry::new(id_of(observation), kind, observation.timestamp)
+            ..Entry::new(id_of(observation.number), kind, observation.timestamp)
         };
         if payload.kind == Type::ToolExecution {
             entry.end(observation);
         } else {
-            entry.call = Some(id_of(observation));
-            entry.note_files(observation);
-            entry.note_hidden(observation);
+            entry.call = Some(id_of(observation.number));
+            entry.note(observation);
         }
         entry
     }
 
-    fn note_files(&mut self, observation: &Observation) {
-        self.files = observation.payload.files().iter().map(EntryFile::from).collect();
-    }
-
-    fn note_hidden(&mut self, observation: &Observation) {
+    /// Notes the files of a call or its result, and what of it was not recorded.
+    fn note(&mut self, observation: &Observation) {
         let metadata = &observation.payload.metadata;
+        self.files = observation.payload.files().iter().map(EntryFile::from).collect();
         self.hidden |= metadata.hidden == Some(true);
         self.excluded = self.excluded.take().or_else(|| metadata.excluded.clone());
     }
@@ -317,20 +306,18 @@ impl Entry {
     /// The result of the call comes.
     fn end(&mut self, observation: &Observation) {
         let (content, metadata) = (&observation.payload.content, &observation.payload.metadata);
-        let is_error = content["isError"] == true;
-        let usual = if is_error { CallOutcome::Failed } else { CallOutcome::Ok };
+        let usual = if content["isError"] == true { CallOutcome::Failed } else { CallOutcome::Ok };
         let outcome = metadata.outcome.unwrap_or(usual);
         let output =
             output_of(content).filter(|_| matches!(outcome, CallOutcome::Failed | CallOutcome::Refused));
-        (self.ended, self.result) = (Some(observation.timestamp), Some(id_of(observation)));
+        (self.ended, self.result) = (Some(observation.timestamp), Some(id_of(observation.number)));
         (self.outcome, self.exit_code, self.duration) =
             (Some(outcome), metadata.exit_code, metadata.duration);
         (self.output, self.refusal) = (output.map(str::to_owned), metadata.refusal.clone());
         self.more_files = metadata.more_files == Some(true);
         self.others_wrote = metadata.others_wrote == Some(true);
         self.buffer = content["buffer"].as_str().map(str::to_owned);
-        self.note_files(observation);
-        self.note_hidden(observation);
+        self.note(observation);
         if self.kind == EntryKind::Call && !self.files.is_empty() {
             self.kind = EntryKind::Edit;
         }
@@ -346,7 +333,7 @@ impl Entry {
             text: beginning(text("title").unwrap_or_default().trim_start(), TEXT),
             answer: text("outcome"),
             note: text("text").filter(|text| !text.trim().is_empty()),
-            ..Entry::new(id_of(observation), EntryKind::Wait, since)
+            ..Entry::new(id_of(observation.number), EntryKind::Wait, since)
         })
     }
 
@@ -412,12 +399,12 @@ pub(crate) fn entries(thread: &Thread, observations: &[Arc<Observation>]) -> Vec
             }
         }
         let call = id.and_then(|id| calls.get(id)).and_then(|place| entries.get(*place)?.call.clone());
-        for (place, operation) in operations(metadata).into_iter().enumerate().filter(|_| is_call) {
-            let key = format!("{}/git{}", id_of(observation), place + 1);
+        for (place, operation) in operations(metadata).into_iter().enumerate() {
+            let key = format!("{}/git{}", id_of(observation.number), place + 1);
             entries.push(Entry {
                 git: Some(operation),
                 call: call.clone(),
-                result: Some(id_of(observation)),
+                result: Some(id_of(observation.number)),
                 ..Entry::new(key, EntryKind::Git, observation.timestamp)
             });
         }
@@ -438,6 +425,7 @@ impl WholeEntry {
 }
 
 /// What became of the tasks of a turn, as far as the list that is current tells.
+#[derive(Default)]
 pub(crate) struct TurnTasks {
     /// Entries with the numbers of their revisions.
     pub events: Vec<(u64, Entry)>,
@@ -454,7 +442,7 @@ impl Thread {
     pub(crate) fn turn_tasks(&self, number: usize, most: usize) -> TurnTasks {
         let turns = self.turns();
         let Some(turn) = number.checked_sub(1).and_then(|place| turns.get(place)) else {
-            return TurnTasks { events: Vec::new(), replaced: Vec::new(), ids: Vec::new() };
+            return TurnTasks::default();
         };
         let ids = turn.items();
         let newest = &ids[ids.len().saturating_sub(most)..];
