@@ -27,7 +27,7 @@ use crate::thread::record::PositionRecord;
 use crate::thread::{Outcome, Thread};
 use crate::wire::event::{Event, EventKind, Source};
 use crate::wire::program::{Machine, Piece};
-use event::{is_recent, line_time, metadata, turn};
+use event::{is_recent, turn};
 
 /// The changes of a thread by a batch of events.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,27 +105,8 @@ struct RecordedThread {
     last: Millis,
     /// The title, which the user may forget with the thread while its session goes on.
     title: Option<String>,
-    /// Whether the last list came from the agent's own tools.
-    has_own_list: Option<bool>,
     /// What the events tell of the agent: its turn.
     facts: Facts,
-}
-
-impl RecordedThread {
-    /// A sentence if the list now comes from another tool.
-    fn switch(&mut self, event: &Event) -> Option<&'static str> {
-        let is_own = match &event.kind {
-            EventKind::List(_) => true,
-            EventKind::EmacsCall { list: Some(_), .. } => false,
-            _ => return None,
-        };
-        let before = self.has_own_list.replace(is_own)?;
-        (before != is_own).then_some(if is_own {
-            "The plan now comes from the agent's own tasks, which it used after todo_write."
-        } else {
-            "The plan now comes from todo_write, which the agent used after its own tasks."
-        })
-    }
 }
 
 /// The update of a thread while a batch of events is recorded.
@@ -235,21 +216,11 @@ impl Recorder {
         if let EventKind::Title(title) = &event.kind {
             recorded.title = Some(title.clone());
         }
-        let switch = recorded.switch(event);
         let thread = store.open(&key, Map::new(), now);
         if is_recorded(thread, &mut self.touched[at], event) {
             return;
         }
         thread.begin_batch();
-        if let Some(words) = switch {
-            let payload =
-                Payload { metadata: metadata(event), ..Payload::new(Type::StateUpdate, words.into()) };
-            let details = Details { line: Some(line_time(event)), ..Details::default() };
-            let time = time_in(thread, event.time, now);
-            thread.change(|thread| {
-                thread.observe(payload, details, time);
-            });
-        }
         if is_superseded(thread, event) {
             return;
         }

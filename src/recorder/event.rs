@@ -162,12 +162,12 @@ pub(super) fn is_recent(time: Millis, now: Millis) -> bool {
 }
 
 /// The metadata of all that an event tells.
-pub(super) fn metadata(event: &Event) -> Metadata {
+fn metadata(event: &Event) -> Metadata {
     let uuid = Some(event.uuid.clone()).filter(|uuid| !uuid.is_empty());
     Metadata { uuid, timestamp: event.time, ..Metadata::default() }
 }
 
 /// The time of the line of an event. One without a time is later than all known ones.
-pub(super) fn line_time(event: &Event) -> Millis {
+fn line_time(event: &Event) -> Millis {
     event.time.unwrap_or(Millis::MAX)
 }
