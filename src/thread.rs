@@ -387,22 +387,6 @@ impl Thread {
         self.turns.all()
     }
 
-    /// What the agent did in a part of the turn with this index, if anything is known and that is not only in the
-    /// journal.
-    pub fn work_in_turn(&self, turn: usize, part: Part<'_>) -> Option<&Work> {
-        self.work.in_turn(turn, part)
-    }
-
-    /// Whether only the journal has the work of a part, in all turns or in that with this index.
-    pub(crate) fn has_forgotten(&self, turn: Option<usize>, part: Part<'_>) -> bool {
-        let is_known = |item| self.times(item).is_some() || self.observations.first_kept() == 1;
-        match (turn, part) {
-            (Some(turn), _) => self.work.has_forgotten(turn),
-            (None, Part::Item(item)) => !is_known(item),
-            (None, Part::Whole | Part::Outside) => false,
-        }
-    }
-
     /// When a call that started a subagent was made.
     pub(crate) fn moment_of_call(&self, call: &str) -> Option<&Moment> {
         self.moments.iter().rev().find(|(known, _)| known == call).map(|(_, moment)| moment)

@@ -20,17 +20,14 @@ use crate::list::item::{Item, Status};
 use crate::named::{sparse, wire_names};
 use crate::text::beginning;
 
-/// The longest prompt that is kept, in bytes, and the longest once the newer ones take [`MOST_PROMPTS`] bytes. The
-/// journal has more of it.
+/// The longest prompt that is kept, in bytes. The journal has more of it.
 const PROMPT: usize = 8_000;
-const SHORT_PROMPT: usize = 60;
-const MOST_PROMPTS: usize = 128 * 1024;
 /// The length of a prompt, in bytes, from which on it says what it is about, and the longest beginning that is
 /// kept of what the agent said first after a shorter one.
 const TELLING: usize = 40;
 const SAID: usize = 200;
 /// The largest number of turns. Later prompts are part of the last one.
-const MOST_TURNS: usize = 16_384;
+const MOST_TURNS: usize = 4_096;
 /// The largest numbers of items and of commits of a turn.
 const MOST_ITEMS: usize = 1_000;
 const MOST_COMMITS: usize = 1_000;
@@ -139,9 +136,6 @@ pub(crate) struct Turns {
     ended_before: Option<Ending>,
     /// Whether a transcript tells the last prompt, not only the host.
     is_of_transcript: bool,
-    /// The number of turns whose prompts are shortened, and the number of bytes of the other prompts.
-    shortened: usize,
-    bytes: usize,
 }
 
 impl Turns {
@@ -150,11 +144,11 @@ impl Turns {
         &self.turns
     }
 
-    /// The numbers of the observations recorded in the turns with these indices, the last included.
-    pub(crate) fn numbers(&self, first: usize, last: usize) -> Range<u64> {
+    /// The numbers of the observations recorded in the turn with this index.
+    pub(crate) fn numbers(&self, turn: usize) -> Range<u64> {
         let begin = |turn: usize| self.turns.get(turn).map_or(u64::MAX, |turn| turn.first);
-        let from = if first == 0 { 0 } else { begin(first) };
-        from..begin(last.saturating_add(1))
+        let from = if turn == 0 { 0 } else { begin(turn) };
+        from..begin(turn.saturating_add(1))
     }
 
     /// The index of the turn to which an observation belongs, which was added.
@@ -206,13 +200,11 @@ impl Turns {
             self.is_of_transcript |= is_told;
             return self.go_on(observation.number, observation.timestamp);
         }
-        self.bytes += text.len();
         self.begin(Some(text), observation.number, observation.timestamp);
         self.is_of_transcript = is_of_transcript;
         if let Some(turn) = self.turns.last_mut() {
             in_progress.into_iter().for_each(|item| turn.note(&item, false, true));
         }
-        self.shorten();
     }
 
     fn begin(&mut self, prompt: Option<String>, first: u64, time: Millis) {
@@ -221,19 +213,6 @@ impl Turns {
             turn.ending = turn.ending.or(before).filter(|ending| *ending != Ending::SessionEnded);
         }
         self.turns.push(Turn { prompt, began: time, ended: time, first, ..Turn::default() });
-    }
-
-    /// Shortens the oldest prompts if the others are too long.
-    fn shorten(&mut self) {
-        while self.bytes > MOST_PROMPTS
-            && let Some(turn) = self.turns.get_mut(self.shortened)
-        {
-            if let Some(prompt) = &mut turn.prompt {
-                self.bytes -= prompt.len();
-                *prompt = beginning(prompt, SHORT_PROMPT);
-            }
-            self.shortened += 1;
-        }
     }
 
     /// The turn goes on with the observation `number` at `time`.
@@ -303,25 +282,15 @@ mod tests {
         Observation { number, payload, timestamp: number, title, trace_id: None, parent_id: None }
     }
 
-    fn bytes(turns: &Turns) -> usize {
-        turns.all().iter().filter_map(|turn| turn.prompt.as_ref()).map(String::len).sum()
-    }
-
     #[test]
     fn prompts_of_any_number_and_length_take_bounded_memory() {
         let mut turns = Turns::default();
-        for number in 1..=300 {
+        for number in 1..=MOST_TURNS as u64 + 5 {
             turns.add(&prompt(number, format!("{number} {}", "ä".repeat(10_000))), Vec::new());
         }
-        assert!((MOST_PROMPTS - PROMPT..=MOST_PROMPTS).contains(&turns.bytes));
         let lengths: Vec<_> = turns.all().iter().map(|turn| turn.prompt.as_ref().map(String::len)).collect();
-        assert!(lengths[0] < Some(SHORT_PROMPT + 4) && lengths[299] > Some(PROMPT - 4));
-        for number in 301..=MOST_TURNS as u64 + 5 {
-            turns.add(&prompt(number, format!("{number} {}", "ä".repeat(10_000))), Vec::new());
-        }
-        assert_eq!(turns.all().len(), MOST_TURNS);
-        assert!(turns.all().iter().all(|turn| turn.prompt.as_ref().is_some_and(|text| !text.is_empty())));
-        assert!(bytes(&turns) <= MOST_PROMPTS + MOST_TURNS * (SHORT_PROMPT + 4));
+        assert_eq!(lengths.len(), MOST_TURNS);
+        assert!(lengths.iter().all(|length| (Some(PROMPT - 4)..Some(PROMPT + 4)).contains(length)));
     }
 
     #[test]

@@ -8,7 +8,6 @@
 //! some work.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -16,7 +15,6 @@ use serde_json::{Value, json};
 use crate::events::observation::Observation;
 use crate::events::payload::{AgentsWork, FileEntry, Metadata, Type};
 use crate::events::push_bounded;
-use crate::events::turns::Turns;
 use crate::named::{sparse, wire_names};
 
 wire_names! {
@@ -60,9 +58,6 @@ const OPEN_RESPONSES: usize = 256;
 /// Maximum number of models that are named, and of files.
 const MOST_MODELS: usize = 100;
 const MOST_FILES: usize = 1_000;
-
-/// The number of the newest turns whose sums are in memory. The sums of older ones follow from the journal.
-const RECENT_TURNS: usize = 100;
 
 /// The changes of one file, by its absolute name.
 #[allow(missing_docs)]
@@ -234,17 +229,7 @@ impl Sums {
         };
         work.filter(|work| **work != Work::default())
     }
-
-    fn figures(&self) -> Figures {
-        let Work { added, removed, refused, commands, .. } = self.whole;
-        let outside = self.outside.edits.saturating_add(self.outside.commands.run);
-        [added, removed, commands.failed, refused, outside]
-    }
 }
-
-/// What a line shows of the work in a turn: the lines added and removed, the commands that failed, the calls that
-/// were refused, and the edits and commands outside any item.
-pub(crate) type Figures = [u64; 5];
 
 /// To what some work belongs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -260,10 +245,9 @@ struct Owners {
 pub(crate) struct WorkSums {
     #[serde(serialize_with = "sparse")]
     all: Sums,
-    /// The figures of the oldest turns, and the sums of those after them, as far as they have any work.
-    older: Vec<Figures>,
+    /// Those of the turns, as far as they have any work.
     #[serde(serialize_with = "sparse")]
-    turns: VecDeque<Sums>,
+    turns: Vec<Sums>,
     /// The newest responses: name, usage and owners. A later observation of the same response replaces
     /// its figures, which belong to the owners of the first one.
     open: VecDeque<(String, Usage, Owners)>,
@@ -288,32 +272,6 @@ pub(crate) fn items_of(observation: &Observation) -> Option<&[String]> {
 }
 
 impl WorkSums {
-    /// The sums of some observations and of all turns that they are of.
-    pub(crate) fn of(observations: &[Arc<Observation>], turns: &Turns) -> WorkSums {
-        let mut sums = WorkSums::default();
-        observations.iter().for_each(|one| sums.add(one, turns.of(one)));
-        sums
-    }
-
-    /// Forgets the sums of old turns.
-    pub(crate) fn forget_turns(&mut self) {
-        while self.turns.len() > RECENT_TURNS
-            && let Some(oldest) = self.turns.pop_front()
-        {
-            self.older.push(oldest.figures());
-        }
-    }
-
-    /// Forgets the sums of the items that are not known.
-    pub(crate) fn forget_items(&mut self, is_known: impl Fn(&str) -> bool) {
-        self.all.items.retain(|(item, _)| is_known(item));
-    }
-
-    /// Whether the sums of the turn with this index are forgotten.
-    pub(crate) fn has_forgotten(&self, turn: usize) -> bool {
-        turn < self.older.len()
-    }
-
     /// Adds an observation of the turn with this index, if it is one of work.
     pub(crate) fn add(&mut self, observation: &Observation, turn: usize) {
         let Some(items) = items_of(observation) else { return };
@@ -362,19 +320,10 @@ impl WorkSums {
     }
 
     fn of_turn(&mut self, turn: usize, add: impl FnOnce(&mut Sums)) {
-        if let Some(older) = self.older.get_mut(turn) {
-            let mut late = Sums::default();
-            add(&mut late);
-            return older
-                .iter_mut()
-                .zip(late.figures())
-                .for_each(|(sum, more)| *sum = sum.saturating_add(more));
+        if self.turns.len() <= turn {
+            self.turns.resize_with(turn + 1, Sums::default);
         }
-        let place = turn - self.older.len();
-        if self.turns.len() <= place {
-            self.turns.resize_with(place + 1, Sums::default);
-        }
-        add(&mut self.turns[place]);
+        add(&mut self.turns[turn]);
     }
 
     fn for_each(&mut self, owners: &Owners, mut add: impl FnMut(&mut Work)) {
@@ -387,15 +336,9 @@ impl WorkSums {
         self.all.get(part)
     }
 
-    /// The work of a part in the turn with this index, if anything is known of it and it is not forgotten.
+    /// The work of a part in the turn with this index, if anything is known of it.
     pub(crate) fn in_turn(&self, turn: usize, part: Part<'_>) -> Option<&Work> {
-        self.turns.get(turn.checked_sub(self.older.len())?)?.get(part)
-    }
-
-    /// The figures of the turn with this index.
-    pub(crate) fn figures(&self, turn: usize) -> Figures {
-        let recent = || self.turns.get(turn - self.older.len()).map(Sums::figures);
-        self.older.get(turn).copied().or_else(recent).unwrap_or_default()
+        self.turns.get(turn)?.get(part)
     }
 
     /// Whether the host reported tokens of this part.

@@ -18,7 +18,7 @@ use super::summary::KeptPlan;
 use crate::error::Error;
 use crate::events::Millis;
 use crate::events::observation::Observation;
-use crate::events::work::{Part, WorkSums, items_of};
+use crate::events::work::{Part, items_of};
 use crate::file::modified;
 use crate::list::item::Author;
 use crate::thread::activity::{Agents, Doing, End, Ending, Fact};
@@ -284,18 +284,6 @@ impl Store {
         let span = Span::Observations(numbers.start.max(1), u64::MAX);
         let Some(thread) = self.spanning(key, span)? else { return Ok(Vec::new()) };
         Ok(thread.observations().reported().filter(|one| is_of(one)).cloned().collect())
-    }
-
-    /// The sums of the recorded work of a plan, at least of the turn with this index.
-    pub(crate) fn recorded_sums(&mut self, key: &str, turn: Option<usize>) -> Result<WorkSums, Error> {
-        let Some(thread) = self.get(key)? else { return Ok(WorkSums::default()) };
-        let numbers = match turn {
-            // The figures of a response may be corrected in the next turn.
-            Some(turn) => thread.turns.numbers(turn.saturating_sub(1), turn.saturating_add(1)),
-            None => 0..u64::MAX,
-        };
-        let found = self.work_recorded(key, Part::Whole, numbers)?;
-        Ok(self.get(key)?.map(|thread| WorkSums::of(&found, &thread.turns)).unwrap_or_default())
     }
 
     /// The newest places of a plan that have all the words, newest first.

@@ -11,7 +11,7 @@ use crate::error::{Error, Problem};
 use crate::events::Millis;
 use crate::events::marks::Scope;
 use crate::events::turns::{Commit, Ending, Turn};
-use crate::events::work::{CommandWork, FileWork, Part, Tokens, Work, WorkSums};
+use crate::events::work::{CommandWork, FileWork, Part, Tokens, Work};
 use crate::named::is_default;
 use crate::thread::{Thread, first_line};
 
@@ -38,12 +38,13 @@ impl PartId {
     }
 
     /// The work of the part.
-    fn of(&self, sums: &WorkSums, has_tokens: bool) -> Option<ShownWork> {
+    fn of(&self, thread: &Thread) -> Option<ShownWork> {
+        let (sums, part) = (&thread.work, self.part());
         let work = match self.turn {
-            Some(turn) => sums.in_turn(turn, self.part()),
-            None => sums.get(self.part()),
+            Some(turn) => sums.in_turn(turn, part),
+            None => sums.get(part),
         };
-        work.map(|work| ShownWork::of(work, has_tokens))
+        work.map(|work| ShownWork::of(work, sums.has_tokens(part)))
     }
 }
 
@@ -86,7 +87,9 @@ struct Heading {
 
 impl Heading {
     fn of(thread: &Thread, place: usize, turn: &Turn) -> Heading {
-        let [added, removed, failed, refused, aside] = thread.work.figures(place);
+        let work = |part| thread.work.in_turn(place, part);
+        let none = Work::default();
+        let whole = work(Part::Whole).unwrap_or(&none);
         Heading {
             turn: place + 1,
             prompt: turn.prompt.as_deref().map(first_line),
@@ -96,13 +99,13 @@ impl Heading {
             ending: turn.ending,
             items: turn.items(),
             completed: turn.completed(),
-            added,
-            removed,
-            failed,
-            refused,
+            added: whole.added,
+            removed: whole.removed,
+            failed: whole.commands.failed,
+            refused: whole.refused,
             commits: turn.commits.len(),
             commit: turn.commits.last().map(|commit| commit.id.clone()),
-            outside: aside > 0,
+            outside: work(Part::Outside).is_some_and(|aside| aside.edits + aside.commands.run > 0),
         }
     }
 }
@@ -180,28 +183,12 @@ impl ShownWork {
 lisp! { env =>
     /// See `todo-write-work'.
     fn work(thread: Key, id: PartId) -> Option<ShownWork> {
-        let (known, has_tokens) = with_thread(env, &thread, |thread| {
-            let has_tokens = thread.work.has_tokens(id.part());
-            let is_known = !thread.has_forgotten(id.turn, id.part());
-            (is_known.then(|| id.of(&thread.work, has_tokens)), has_tokens)
-        })?;
-        match known {
-            Some(work) => work,
-            None => id.of(&with_module(|module| module.store.recorded_sums(&thread, id.turn))?, has_tokens),
-        }
+        with_thread(env, &thread, |thread| id.of(thread))?
     }
 
     /// See `todo-write-turns'.
     fn turns(thread: Key) -> Vec<ShownTurn> {
-        let has_forgotten = with_thread(env, &thread, |thread| thread.has_forgotten(Some(0), Part::Whole))?;
-        let recorded = || with_module(|module| module.store.recorded_sums(&thread, None));
-        let recorded = if has_forgotten { Some(recorded()?) } else { None };
         with_thread(env, &thread, |thread| {
-            let has_tokens = thread.work.has_tokens(Part::Whole);
-            let sums_of = |turn| {
-                let is_forgotten = thread.has_forgotten(Some(turn), Part::Whole);
-                recorded.as_ref().filter(|_| is_forgotten).unwrap_or(&thread.work)
-            };
             let turns = thread.turns().iter().enumerate().map(|(place, turn)| ShownTurn {
                 prompt: turn.prompt.clone(),
                 said: turn.said.clone(),
@@ -210,7 +197,7 @@ lisp! { env =>
                 ending: turn.ending,
                 items: turn.items(),
                 commits: turn.commits.clone(),
-                work: PartId { turn: Some(place), ..PartId::default() }.of(sums_of(place), has_tokens),
+                work: PartId { turn: Some(place), ..PartId::default() }.of(thread),
             });
             turns.collect()
         })?
@@ -241,7 +228,7 @@ lisp! { env =>
     /// FILE is the absolute name of a file, and PATCH a diff of it alone. ID and PATH are as in `todo-write-patch'.
     fn patches(thread: Key, id: PartId, path: Option<String>) -> Vec<(String, String)> {
         let numbers = with_thread(env, &thread, |thread| match id.turn {
-            Some(turn) => thread.turns.numbers(turn, turn),
+            Some(turn) => thread.turns.numbers(turn),
             None => 0..u64::MAX,
         })?;
         let found = with_module(|module| module.store.work_recorded(&thread, id.part(), numbers))?;

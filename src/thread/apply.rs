@@ -95,9 +95,7 @@ impl Thread {
             self.agent.heard = Some(!made.unanswered);
             self.refused = None;
         }
-        if self.clock.apply(&changes, stamp.timestamp) {
-            self.work.forget_items(|item| self.clock.get(item).is_some());
-        }
+        self.clock.apply(&changes, stamp.timestamp);
         if !self.activity.runs() {
             self.clock.pause(stamp.timestamp);
         }
