@@ -541,10 +541,9 @@ It is approved as edited, after it was shown once more: this answers
 nothing."
   (interactive nil todo-write-answer-mode)
   (let* ((request (todo-write-answer--shown))
-         (detail (plist-get request :detail))
-         (text (or (todo-write-answer-reply-edited todo-write-answer--reply) detail)))
-    (unless (and (stringp detail)
-                 (plist-get request :answer)
+         (text (or (todo-write-answer-reply-edited todo-write-answer--reply)
+                   (todo-write-request-detail request))))
+    (unless (and (plist-get request :answer)
                  (seq-some (lambda (option) (eq 'edited (plist-get option :text)))
                            (plist-get request :options)))
       (user-error "This cannot be edited here"))

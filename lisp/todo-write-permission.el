@@ -46,13 +46,11 @@ See `todo-write-socket--roles'."
                (and (equal "codex" (plist-get request :program))
                     (null todo-write-socket-codex-folders)))
            (todo-write-socket-answer program message nil "The user is not asked.")
-         (unless (plist-get request :detail)
-           (setq request
-                 (plist-put request :detail
-                            (lambda ()
-                              (todo-write-core-call todo-write-dyn--request-detail
-                                question here)))))
-         (todo-write-permission--ask program message request))))
+         (todo-write-permission--ask
+          program message
+          (plist-put request :detail
+                     (lambda ()
+                       (todo-write-core-call todo-write-dyn--request-detail question here)))))))
     ((or "closed" "bye" "cancel")
      (dolist (call todo-write-permission--calls)
        (when (and (eq program (todo-write-permission--call-program call))

@@ -2,15 +2,14 @@
 //!
 //! A hook of Claude Code, the daemon of Codex, the plugin for opencode and an ACP agent describe a question in their
 //! own ways. [`Request::of_hook`] and [`Request::of_acp`] read these, and nothing else knows them. All that a yes
-//! would allow is in [`Request::detail`]; what is too large or has an unknown form is answered in the agent's own
-//! dialog.
+//! would allow is in the detail; what is too large or has an unknown form is answered in the agent's own dialog.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::Path;
 
-use serde::{Serialize, Serializer};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use crate::events::edit::{self, Edit, NotApplied};
 use crate::file;
@@ -23,6 +22,9 @@ const OPTIONS: usize = 50;
 const FIELDS: usize = 200;
 /// Maximum size in bytes of a file that a change is compared with.
 const LARGEST_FILE: u64 = 1 << 20;
+
+/// What stands before each field after a command.
+const COMMENT: &str = "\n# ";
 
 /// One of a fixed set of words, a symbol in Lisp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -39,25 +41,27 @@ const DIFF: Word = Word("diff");
 const MARKDOWN: Word = Word("markdown");
 
 /// A question to the user.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 pub struct Request<'q> {
     /// The program that asks, if a hook tells.
     program: Option<&'static str>,
     /// `permission`, `question` or `plan`.
     kind: Word,
     /// What is asked.
-    title: Cow<'q, str>,
+    title: String,
     /// What it is asked for, such as a command.
-    about: Option<Cow<'q, str>>,
+    about: Option<String>,
     /// The type of the subagent that asks.
-    subagent: Option<&'q str>,
+    subagent: Option<String>,
     /// What the detail is: `text`, `shell`, `diff` or `markdown`.
     format: Word,
     options: Vec<Choice>,
-    questions: Vec<Question<'q>>,
+    questions: Vec<Question>,
     /// Whether it can be answered here.
     answerable: bool,
-    detail: Detail<'q>,
+    /// Makes all that it is about. It may compare texts, and read a file of the project.
+    #[serde(skip)]
+    pub detail: Box<dyn FnOnce() -> String + 'q>,
 }
 
 /// An answer that the user may choose.
@@ -78,44 +82,17 @@ impl Choice {
 }
 
 #[derive(Debug, Serialize)]
-struct Question<'q> {
-    question: &'q str,
-    header: &'q str,
+struct Question {
+    question: String,
+    header: String,
     multiple: bool,
-    options: Vec<Label<'q>>,
+    options: Vec<Label>,
 }
 
 #[derive(Debug, Serialize)]
-struct Label<'q> {
-    label: &'q str,
-    description: &'q str,
-}
-
-/// All that a request is about: its main text, the other fields of these objects, and a text.
-#[derive(Debug)]
-struct Detail<'q> {
-    main: Main<'q>,
-    /// Objects, and the names of those of their fields that the main text shows.
-    rest: Vec<(Cow<'q, Value>, Vec<&'q str>)>,
-    end: String,
-}
-
-/// Its text if that takes no work to make, else nothing.
-impl Serialize for Detail<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.main {
-            Main::Text(text) if self.rest.is_empty() && !text.is_empty() => serializer.serialize_some(text),
-            _ => serializer.serialize_none(),
-        }
-    }
-}
-
-#[derive(Debug)]
-enum Main<'q> {
-    Text(Cow<'q, str>),
-    Change(Change<'q>),
-    /// Files with their old and new texts.
-    Diffs(Vec<[&'q str; 3]>),
+struct Label {
+    label: String,
+    description: String,
 }
 
 impl<'q> Request<'q> {
@@ -123,7 +100,6 @@ impl<'q> Request<'q> {
     /// if it is given.
     pub fn of_hook(input: &'q Value, project: Option<&'q Path>) -> Option<Request<'q>> {
         let (tool, given) = (string(input, "tool_name"), &input["tool_input"]);
-        let always = || always(&input["permission_suggestions"]);
         let event = input["hook_event_name"].as_str()?;
         let request = match (event, tool) {
             ("PermissionRequest", "AskUserQuestion") => Request {
@@ -133,7 +109,7 @@ impl<'q> Request<'q> {
             ("PermissionRequest", "ExitPlanMode") => Request::of_plan(given),
             ("PermissionRequest", _) => {
                 let used = || used_by_claude(tool, given, project);
-                Request::to_use(tool, given, used, always(), [no("No", true)])
+                Request::to_use(tool, given, used, always(input), [no("No", true)])
             }
             ("CodexRequest", _) if is_set(&input["elsewhere"]) => {
                 Request::elsewhere(PERMISSION, string(given, "question"), string(given, "question"))
@@ -144,7 +120,7 @@ impl<'q> Request<'q> {
                 let stop = Decision { interrupt: true, ..Decision::default() };
                 // The daemon takes no message with a no.
                 let refusals = [no("No", false), Choice::new("No, and stop the turn", "other", stop)];
-                Request::to_use(tool, given, || used_by_codex(tool, given), always(), refusals)
+                Request::to_use(tool, given, || used_by_codex(tool, given), always(input), refusals)
             }
             ("permission.asked", _) => of_opencode(input),
             ("question.asked", _) if is_set(&input["isTooLarge"]) => {
@@ -155,7 +131,7 @@ impl<'q> Request<'q> {
             }
             _ => return None,
         };
-        let subagent = is_set(&input["agent_id"]).then(|| string(input, "agent_type"));
+        let subagent = is_set(&input["agent_id"]).then(|| string(input, "agent_type").to_owned());
         let program = match event {
             "PermissionRequest" => "claude",
             "CodexRequest" => "codex",
@@ -167,129 +143,126 @@ impl<'q> Request<'q> {
     /// What an ACP agent asks about a tool call. Its title and its options are not in the call.
     pub fn of_acp(call: &'q Value) -> Request<'q> {
         let input = &call["rawInput"];
-        let content: Vec<&Value> =
-            call["content"].as_array().into_iter().flatten().take(FIELDS + 1).collect();
-        let size = input.as_object().map_or(0, serde_json::Map::len).max(content.len());
-        let diffs: Vec<[&str; 3]> = content
-            .iter()
-            .filter(|part| part["type"] == "diff")
-            .map(|part| ["path", "oldText", "newText"].map(|name| string(part, name)))
-            .collect();
+        let content: Vec<&Value> = elements(&call["content"]).take(FIELDS + 1).collect();
+        if let Some(words) = excess(size(input).max(content.len()), FIELDS, "fields") {
+            return Request::elsewhere(PERMISSION, "", words);
+        }
+        let diffs = content.iter().filter(|part| part["type"] == "diff");
+        let diffs: Vec<[&str; 3]> =
+            diffs.map(|part| ["path", "oldText", "newText"].map(|name| string(part, name))).collect();
         // Some agents repeat a field of the input as text.
-        let is_new = |text: &&str| !input.as_object().into_iter().flatten().any(|(_, value)| value == text);
+        let is_new = |text: &&str| !named(input).any(|(_, value)| value == text);
         let texts: Vec<&str> =
             content.iter().filter_map(|part| filled(&part["content"], "text")).filter(is_new).collect();
-        let (format, main, shown) = if !diffs.is_empty() {
-            // Agents name the file and the texts of an edit in their own ways.
-            let fields = input.as_object().into_iter().flatten();
-            let is_shown = |value: &Value| diffs.iter().flatten().any(|text| value == text);
-            let shown = fields.filter(|(_, value)| is_shown(value)).map(|(name, _)| name.as_str()).collect();
-            (DIFF, Main::Diffs(diffs), shown)
-        } else if let Some(plan) = input["plan"].as_str() {
-            (MARKDOWN, Main::Text(plan.into()), vec!["plan"])
-        } else if let Some(command) = input["command"].as_str() {
-            (SHELL, Main::Text(command.into()), vec!["command"])
-        } else {
-            (TEXT, Main::Text("".into()), Vec::new())
+        let plain: String = texts.iter().map(|text| format!("\n{text}")).collect();
+        let rest = move |before: &str, shown: &[&str]| {
+            let told = if texts.is_empty() { Value::Null } else { json!({"text": texts.join("\n")}) };
+            fields(input, before, shown) + &fields(&told, before, &[])
         };
-        let (mut rest, mut end) = (vec![(Cow::Borrowed(input), shown)], String::new());
-        if format == TEXT {
-            end = texts.iter().map(|text| format!("\n{text}")).collect();
-        } else if !texts.is_empty() {
-            rest.push((Cow::Owned(json!({"text": texts.join("\n")})), Vec::new()));
+        if !diffs.is_empty() {
+            // Agents name the file and the texts of an edit in their own ways.
+            let is_shown = |value: &Value| diffs.iter().flatten().any(|text| value == text);
+            let shown = named(input).filter(|(_, value)| is_shown(value));
+            let shown: Vec<&str> = shown.map(|(name, _)| name.as_str()).collect();
+            Request::of("", DIFF, move || diff(&diffs) + &rest("\n", &shown))
+        } else if let Some(plan) = input["plan"].as_str() {
+            let asked = Request::words("", plan, move || rest("\n", &["plan"]));
+            Request { kind: PLAN, format: MARKDOWN, ..asked }
+        } else if let Some(command) = input["command"].as_str() {
+            Request::command(command, move || rest(COMMENT, &["command"]))
+        } else {
+            Request::words("", "", move || fields(input, "\n", &[]) + &plain)
         }
-        let kind = if format == MARKDOWN { PLAN } else { PERMISSION };
-        let detail = excess(size, FIELDS, "fields").map_or(Detail { main, rest, end }, Detail::words);
-        Request { kind, format, answerable: size <= FIELDS, detail, ..Request::words("") }
     }
 
-    /// A permission of which only these words are shown.
-    fn words(words: impl Into<Cow<'q, str>>) -> Request<'q> {
+    /// The permission for something.
+    fn of(about: &str, format: Word, detail: impl FnOnce() -> String + 'q) -> Request<'q> {
         Request {
             program: None,
             kind: PERMISSION,
-            title: "".into(),
-            about: None,
+            title: String::new(),
+            about: Some(about.to_owned()).filter(|about| !about.is_empty()),
             subagent: None,
-            format: TEXT,
+            format,
             options: Vec::new(),
             questions: Vec::new(),
             answerable: true,
-            detail: Detail::words(words),
+            detail: Box::new(detail),
         }
     }
 
-    /// One that only the agent's own dialog answers.
-    fn elsewhere(kind: Word, title: &'q str, words: &'q str) -> Request<'q> {
-        Request { kind, title: title.into(), answerable: false, ..Request::words(words) }
+    /// A permission of which these words are shown, and the fields after them.
+    fn words(
+        about: &str,
+        words: impl Into<Cow<'q, str>>,
+        fields: impl FnOnce() -> String + 'q,
+    ) -> Request<'q> {
+        let words = words.into();
+        Request::of(about, TEXT, move || match words.is_empty() {
+            true => fields().trim_start_matches('\n').to_owned(),
+            false => words.into_owned() + &fields(),
+        })
     }
 
-    /// The permission to run a command.
-    fn command(command: &'q str, given: &'q Value) -> Request<'q> {
-        let rest = vec![(Cow::Borrowed(given), vec!["command"])];
-        let detail = Detail { rest, ..Detail::words(command) };
-        Request { about: Some(command.into()), format: SHELL, detail, ..Request::words("") }
+    /// One that only the agent's own dialog answers.
+    fn elsewhere(kind: Word, title: &str, words: impl Into<Cow<'q, str>>) -> Request<'q> {
+        let asked = Request::words("", words, String::new);
+        Request { kind, title: title.to_owned(), answerable: false, ..asked }
+    }
+
+    /// The permission to run a command, with other fields.
+    fn command(command: &'q str, fields: impl FnOnce() -> String + 'q) -> Request<'q> {
+        Request { format: SHELL, ..Request::words(command, command, fields) }
     }
 
     /// The permission to use a tool with this input, which the user may also answer by one of `refusals`. One with
     /// too many fields is not shown.
     fn to_use(
-        tool: &'q str,
+        tool: &str,
         given: &Value,
         used: impl FnOnce() -> Request<'q>,
         always: Vec<Choice>,
         refusals: impl IntoIterator<Item = Choice>,
     ) -> Request<'q> {
-        let excess = excess(given.as_object().map_or(0, serde_json::Map::len), FIELDS, "fields");
-        let answerable = excess.is_none() && !tool.is_empty();
-        let used = excess.map_or_else(used, Request::words);
-        let mut options = vec![Choice::new("Yes", "allow", yes())];
-        options.extend(always);
-        options.extend(refusals);
-        Request { title: tool.into(), options, answerable, ..used }
+        let used = match excess(size(given), FIELDS, "fields") {
+            Some(words) => Request::elsewhere(PERMISSION, tool, words),
+            None => Request { title: tool.to_owned(), answerable: !tool.is_empty(), ..used() },
+        };
+        let options = [Choice::new("Yes", "allow", yes())].into_iter().chain(always).chain(refusals);
+        Request { options: options.collect(), ..used }
     }
 
     /// Questions with options; `multiple` names the field that allows several answers.
-    fn of_questions(given: &'q Value, multiple: &str) -> Request<'q> {
-        let labels = |question: &'q Value| {
-            let options = question["options"].as_array().into_iter().flatten();
-            let label = |option: &'q Value| Label {
-                label: string(option, "label"),
-                description: string(option, "description"),
-            };
-            options.map(label).filter(|option| !option.label.is_empty()).take(OPTIONS + 1).collect()
+    fn of_questions(given: &Value, multiple: &str) -> Request<'q> {
+        let label = |option: &Value| {
+            let [label, description] = ["label", "description"].map(|name| string(option, name).to_owned());
+            Some(Label { label, description }).filter(|option| !option.label.is_empty())
         };
-        let asked = given["questions"].as_array().into_iter().flatten().take(QUESTIONS + 1);
-        let questions: Vec<Question<'q>> = asked
-            .map(|question| Question {
-                question: string(question, "question"),
-                header: string(question, "header"),
-                multiple: is_set(&question[multiple]),
-                options: labels(question),
-            })
-            .collect();
+        let question = |question: &Value| Question {
+            question: string(question, "question").to_owned(),
+            header: string(question, "header").to_owned(),
+            multiple: is_set(&question[multiple]),
+            options: elements(&question["options"]).filter_map(label).take(OPTIONS + 1).collect(),
+        };
+        let questions: Vec<Question> =
+            elements(&given["questions"]).take(QUESTIONS + 1).map(question).collect();
         // The questions are the keys of the answers.
         let mut texts = HashSet::new();
-        let is_new =
-            |question: &Question<'q>| !question.question.is_empty() && texts.insert(question.question);
+        let is_new = |one: &Question| !one.question.is_empty() && texts.insert(one.question.clone());
         let answerable = !questions.is_empty() && questions.iter().all(is_new);
-        let title = questions.first().map_or("A question", |question| question.question).into();
-        Request { kind: QUESTION, title, questions, answerable, ..Request::words("") }
+        let title = questions.first().map_or("A question", |one| &one.question).to_owned();
+        Request { kind: QUESTION, title, questions, answerable, ..Request::words("", "", String::new) }
     }
 
     /// The approval of Claude Code's plan; without its text, only the terminal can approve it.
     fn of_plan(given: &'q Value) -> Request<'q> {
         let plan = filled(given, "plan");
-        let shown = vec!["plan", "planFilePath"];
-        let has_more =
-            given.as_object().into_iter().flatten().any(|(name, _)| !shown.contains(&name.as_str()));
-        let rest = if has_more { vec![(Cow::Borrowed(given), shown)] } else { Vec::new() };
-        let words = Detail::words(plan.unwrap_or("The plan is only in the terminal."));
+        let rest = fields(given, "\n", &["plan", "planFilePath"]);
         // Without a mode, the one before the plan comes back, which may be auto.
         let mode = |label: &str, mode: &str, kind| {
             let value = Decision { mode: Some(mode.to_owned()), ..yes() };
             // What is edited replaces the plan alone.
-            let text = (!has_more).then_some(Word("edited"));
+            let text = rest.is_empty().then_some(Word("edited"));
             Choice { text, ..Choice::new(format!("Approve the plan, and {label}"), kind, value) }
         };
         let options = vec![
@@ -298,63 +271,45 @@ impl<'q> Request<'q> {
             mode("go on in auto mode, which asks seldom", "auto", "always"),
             no("Keep planning", true),
         ];
-        Request {
-            kind: PLAN,
-            title: "Approve the plan?".into(),
-            format: MARKDOWN,
-            options,
-            answerable: plan.is_some(),
-            detail: Detail { rest, ..words },
-            ..Request::words("")
-        }
-    }
-
-    /// All that the request is about. It may compare texts, and read a file of the project.
-    pub fn detail(&self) -> String {
-        let before = if self.format == SHELL { "\n# " } else { "\n" };
-        let Detail { main, rest, end } = &self.detail;
-        let fields: String = rest.iter().map(|(object, except)| fields(object, before, except)).collect();
-        match main {
-            Main::Text(text) if text.is_empty() => (fields + end).trim_start_matches('\n').to_owned(),
-            Main::Text(text) => format!("{text}{fields}{end}"),
-            Main::Change(change) => format!("{}{fields}{end}", change.text()),
-            Main::Diffs(all) => format!("{}{fields}{end}", diff(all)),
-        }
-    }
-}
-
-impl<'q> Detail<'q> {
-    fn words(text: impl Into<Cow<'q, str>>) -> Detail<'q> {
-        Detail { main: Main::Text(text.into()), rest: Vec::new(), end: String::new() }
+        let words = plan.unwrap_or("The plan is only in the terminal.");
+        let (title, answerable) = ("Approve the plan?".to_owned(), plan.is_some());
+        let asked = Request::words("", words, || rest);
+        Request { kind: PLAN, title, format: MARKDOWN, options, answerable, ..asked }
     }
 }
 
 fn used_by_claude<'q>(tool: &str, given: &'q Value, project: Option<&'q Path>) -> Request<'q> {
     let file = given["file_path"].as_str().or_else(|| given["notebook_path"].as_str());
-    match (given["command"].as_str(), file) {
-        (Some(command), _) if ["Bash", "PowerShell"].contains(&tool) => Request::command(command, given),
-        (_, Some(file)) if let Some((change, shown)) = Change::of(tool, given, file, project) => {
-            let main = Main::Change(change);
-            let rest = vec![(Cow::Borrowed(given), shown)];
-            let detail = Detail { main, rest, end: String::new() };
-            Request { about: Some(file.into()), format: DIFF, detail, ..Request::words("") }
+    let text = |name: &str| given[name].as_str();
+    // A diff shows all that these change.
+    let change: Option<(_, _, &[&str])> = match tool {
+        "Write" => text("content").map(|new| (None, new, &["file_path", "content"][..])),
+        "Edit" => text("old_string")
+            .zip(text("new_string"))
+            .map(|(old, new)| (Some(old), new, &["file_path", "old_string", "new_string"][..])),
+        _ => None,
+    };
+    match (text("command"), file, change) {
+        (Some(command), ..) if ["Bash", "PowerShell"].contains(&tool) => {
+            Request::command(command, || fields(given, COMMENT, &["command"]))
         }
+        (_, Some(file), Some((old, new, shown))) => Request::of(file, DIFF, move || {
+            changed(file, old, new, is_set(&given["replace_all"]), project) + &fields(given, "\n", shown)
+        }),
         _ => {
-            let first = given.as_object().into_iter().flatten().find_map(|(_, value)| value.as_str());
-            let rest = vec![(Cow::Borrowed(given), Vec::new())];
-            let detail = Detail { rest, ..Detail::words("") };
-            Request { about: first.map(Cow::Borrowed), detail, ..Request::words("") }
+            let first = named(given).find_map(|(_, value)| value.as_str());
+            Request::words(first.unwrap_or_default(), "", || fields(given, "\n", &[]))
         }
     }
 }
 
 fn used_by_codex<'q>(tool: &str, given: &'q Value) -> Request<'q> {
     if tool == "Command" {
-        return Request::command(string(given, "command"), given);
+        return Request::command(string(given, "command"), || fields(given, COMMENT, &["command"]));
     }
-    let rest = vec![(Cow::Borrowed(given), vec!["diff", "file_path"])];
-    let detail = Detail { rest, ..Detail::words(string(given, "diff")) };
-    Request { about: Some(string(given, "file_path").into()), format: DIFF, detail, ..Request::words("") }
+    let rest = || fields(given, "\n", &["diff", "file_path"]);
+    let used = Request::words(string(given, "file_path"), string(given, "diff"), rest);
+    Request { format: DIFF, ..used }
 }
 
 // ---- opencode
@@ -376,80 +331,66 @@ const OPENCODE: [&str; 11] = [
     "agent_type",
 ];
 
+/// What opencode asks, if it can be shown whole: else it has another form or too many parts.
 fn of_opencode(input: &Value) -> Request<'_> {
-    let permission = filled(input, "permission");
-    let patterns = |name: &str| -> Vec<&str> {
-        input[name].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+    let shown = filled(input, "permission").unwrap_or("a permission");
+    let texts = |name: &str| match &input[name] {
+        Value::Null | Value::Bool(false) => Some(Vec::new()),
+        all => all.as_array()?.iter().map(Value::as_str).collect(),
     };
-    let hidden = hidden_of_opencode(input);
-    let shown = permission.unwrap_or("a permission");
-    let forever = patterns("always").iter().map(|pattern| quoted(pattern)).collect::<Vec<_>>().join(", ");
-    let answerable = hidden.is_none();
-    let label = format!("Always allow {shown}, until opencode ends: {forever}");
-    let has_always = answerable && !forever.is_empty();
-    let always = has_always.then(|| choice_of_suggestion(label, 0)).into_iter().collect();
-    let used = || hidden.map_or_else(|| used_by_opencode(input, &patterns("patterns")), Request::words);
-    let request = Request::to_use(shown, &Value::Null, used, always, [no("No", true)]);
-    Request { answerable, ..request }
-}
-
-/// Why a permission cannot be shown whole: it has another shape, too many parts, or parts that are no texts.
-fn hidden_of_opencode(input: &Value) -> Option<String> {
-    if is_set(&input["isTooLarge"]) {
-        return Some(TOO_LARGE.to_owned());
+    let sizes = [input, &input["input"], &input["metadata"]].map(size);
+    let (patterns, forever) = match (texts("patterns"), texts("always")) {
+        _ if is_set(&input["isTooLarge"]) => return Request::elsewhere(PERMISSION, shown, TOO_LARGE),
+        (Some(patterns), Some(forever))
+            if filled(input, "permission").is_some()
+                && !patterns.is_empty()
+                && matches!(input["metadata"], Value::Null | Value::Object(_)) =>
+        {
+            (patterns, forever)
+        }
+        _ => {
+            let words = "opencode asks for this in a form that is not known here.";
+            return Request::elsewhere(PERMISSION, shown, words);
+        }
+    };
+    let most = patterns.len().max(forever.len());
+    let excess = excess(sizes.into_iter().max().unwrap_or_default(), FIELDS, "fields")
+        .or_else(|| excess(most, OPTIONS, "options"));
+    if let Some(words) = excess {
+        return Request::elsewhere(PERMISSION, shown, words);
     }
-    let objects = [input, &input["input"], &input["metadata"]];
-    let size = objects.iter().filter_map(|one| one.as_object()).map(serde_json::Map::len).max();
-    let is_odd = |all: &&Value| !all.as_array().is_some_and(|all| all.iter().all(Value::is_string));
-    let [patterns, always] = [&input["patterns"], &input["always"]];
-    let given = [patterns, always].into_iter().filter(|all| is_set(all));
-    let most = given.clone().filter_map(Value::as_array).map(Vec::len).max();
-    let has_known_form = filled(input, "permission").is_some()
-        && patterns.as_array().is_some_and(|all| !all.is_empty())
-        && (input["metadata"].is_null() || input["metadata"].is_object());
-    if let Some(words) = excess(size.unwrap_or_default(), FIELDS, "fields") {
-        Some(words)
-    } else if given.clone().any(|all| is_odd(&all)) {
-        Some("This has parts that are no texts, and is not shown here.".to_owned())
-    } else if let Some(words) = excess(most.unwrap_or_default(), OPTIONS, "options") {
-        Some(words)
-    } else {
-        let words = "opencode asks for this in a form that is not known here.";
-        (!has_known_form).then(|| words.to_owned())
-    }
+    let quoted = forever.iter().map(|pattern| quoted(pattern)).collect::<Vec<_>>().join(", ");
+    let label = format!("Always allow {shown}, until opencode ends: {quoted}");
+    let always = (!forever.is_empty()).then(|| choice_of_suggestion(label, 0)).into_iter().collect();
+    let used = || used_by_opencode(input, &patterns);
+    Request::to_use(shown, &Value::Null, used, always, [no("No", true)])
 }
 
 /// The plugin adds what the tool is called with; of the metadata, a diff is the change itself. For an edit, it says
 /// all that the call does. A later version may ask for more.
-fn used_by_opencode<'q>(input: &'q Value, patterns: &[&'q str]) -> Request<'q> {
+fn used_by_opencode<'q>(input: &'q Value, patterns: &[&str]) -> Request<'q> {
     let (call, metadata) = (&input["input"], &input["metadata"]);
     let command = filled(call, "command").or_else(|| filled(metadata, "command"));
-    let file = filled(metadata, "filepath").or_else(|| filled(call, "filePath"));
+    let others = |before| fields(input, before, &OPENCODE);
     let all = patterns.join(", ");
-    let others = (Cow::Borrowed(input), OPENCODE.to_vec());
     match (string(input, "permission"), command, filled(metadata, "diff")) {
         ("bash", Some(command), _) => {
-            let mut used = Request::command(command, call);
-            used.detail.rest.push(others);
-            used
+            Request::command(command, move || fields(call, COMMENT, &["command"]) + &others(COMMENT))
         }
         (permission, _, Some(diff)) => {
-            let mut rest = vec![(Cow::Borrowed(metadata), vec!["diff", "filediff"])];
-            if permission != "edit" {
-                rest.push((Cow::Borrowed(call), Vec::new()));
-            }
-            rest.push(others);
-            let detail = Detail { rest, ..Detail::words(diff.trim_end_matches('\n')) };
-            let about = Some(file.map_or(all.into(), Cow::Borrowed));
-            Request { about, format: DIFF, detail, ..Request::words("") }
+            let file = filled(metadata, "filepath").or_else(|| filled(call, "filePath"));
+            let call = if permission == "edit" { &Value::Null } else { call };
+            let rest = move || {
+                fields(metadata, "\n", &["diff", "filediff"]) + &fields(call, "\n", &[]) + &others("\n")
+            };
+            let used = Request::words(file.unwrap_or(&all), diff.trim_end_matches('\n'), rest);
+            Request { format: DIFF, ..used }
         }
-        (_, command, None) => {
-            let about = if all.is_empty() { command.or(file).map(Cow::Borrowed) } else { Some(all.into()) };
-            let main =
-                patterns.iter().map(|pattern| json!(pattern).to_string()).collect::<Vec<_>>().join("\n");
-            let [metadata, call] = [metadata, call].map(|object| (Cow::Borrowed(object), Vec::new()));
-            let detail = Detail { rest: vec![metadata, call, others], ..Detail::words(main) };
-            Request { about, detail, ..Request::words("") }
+        _ => {
+            let main = patterns.iter().map(|one| json!(one).to_string()).collect::<Vec<_>>().join("\n");
+            Request::words(&all, main, move || {
+                fields(metadata, "\n", &[]) + &fields(call, "\n", &[]) + &others("\n")
+            })
         }
     }
 }
@@ -458,13 +399,13 @@ fn used_by_opencode<'q>(input: &'q Value, patterns: &[&'q str]) -> Request<'q> {
 
 /// Options that allow always what the suggestions of Claude Code and Codex say. One that has no words here is left
 /// out.
-fn always(suggestions: &Value) -> Vec<Choice> {
-    let suggestions = suggestions.as_array().into_iter().flatten().take(OPTIONS + 1).enumerate();
+fn always(input: &Value) -> Vec<Choice> {
     let option = |(number, suggestion): (usize, &Value)| {
         let label = words_of_claude(suggestion).or_else(|| words_of_codex(suggestion))?;
         Some(choice_of_suggestion(label, number))
     };
-    suggestions.filter_map(option).collect()
+    let suggestions = elements(&input["permission_suggestions"]).take(OPTIONS + 1);
+    suggestions.enumerate().filter_map(option).collect()
 }
 
 /// The elements of an array, if there are any, and not too many to be read.
@@ -525,78 +466,37 @@ fn words_of_codex(suggestion: &Value) -> Option<String> {
 
 // ---- Changes of files
 
-/// What a tool of Claude Code changes in a file.
-#[derive(Debug)]
-struct Change<'q> {
-    file: &'q str,
-    /// What is replaced; none for the whole text.
-    old: Option<&'q str>,
-    new: &'q str,
-    /// Whether it is replaced everywhere.
-    all: bool,
-    project: Option<&'q Path>,
-}
-
-impl<'q> Change<'q> {
-    /// The change, and the names of the fields that it shows; `None` if a diff does not show all that changes.
-    fn of(
-        tool: &str,
-        given: &'q Value,
-        file: &'q str,
-        project: Option<&'q Path>,
-    ) -> Option<(Change<'q>, Vec<&'q str>)> {
-        let text = |name: &str| given[name].as_str();
-        let (old, new, shown) = match tool {
-            "Write" => (None, text("content")?, vec!["file_path", "content"]),
-            "Edit" => {
-                let shown = vec!["file_path", "old_string", "new_string"];
-                (Some(text("old_string")?), text("new_string")?, shown)
-            }
-            _ => return None,
-        };
-        let all = is_set(&given["replace_all"]);
-        Some((Change { file, old, new, all, project }, shown))
-    }
-
-    fn text(&self) -> String {
-        let Change { file, old: replaced, new, all, project } = *self;
-        let path = Path::new(file);
-        let project = project.filter(|_| path.is_absolute());
-        // A link out of the project is not followed, and a larger file is not compared.
-        let known = project.and_then(|project| file::text_below(project, path, LARGEST_FILE).ok());
-        let is_new = matches!(known, Some(None));
-        let before = known.map(Option::unwrap_or_default);
-        let after = match (replaced, &before) {
-            (None, _) => Ok(new.to_owned()),
-            (Some(old), Some(before)) => {
-                edit::apply(before, &[Edit { old: old.to_owned(), new: new.to_owned(), all }])
-            }
-            (Some(_), None) => Err(NotApplied::Missing),
-        };
-        match (before, after) {
-            (Some(before), Ok(after)) => {
-                let note = if is_new {
-                    "\nThe file is new."
-                } else if before == after {
-                    "\nNothing changes."
-                } else {
-                    ""
-                };
-                diff(&[[file, &before, &after]]) + note
-            }
-            (None, Ok(after)) => {
-                diff(&[[file, "", &after]]) + "\nThe whole new text; what it replaces is not shown."
-            }
-            (_, Err(reason)) => {
-                let note = match reason {
-                    NotApplied::TooLarge => "the result is too large to be compared with the file.",
-                    NotApplied::Missing => "the file was not compared.",
-                };
-                let given = diff(&[[file, replaced.unwrap_or_default(), new]]);
-                format!("{given}\nThe old and the new text; {note}")
-            }
+/// What becomes of a file in which `new` replaces `old`, or the whole text, as a diff.
+fn changed(file: &str, old: Option<&str>, new: &str, all: bool, project: Option<&Path>) -> String {
+    let path = Path::new(file);
+    let project = project.filter(|_| path.is_absolute());
+    // A link out of the project is not followed, and a larger file is not compared.
+    let known = project.and_then(|project| file::text_below(project, path, LARGEST_FILE).ok());
+    let is_new = matches!(known, Some(None));
+    let before = known.map(Option::unwrap_or_default);
+    let after = match (old, &before) {
+        (None, _) => Ok(new.to_owned()),
+        (Some(old), Some(before)) => {
+            edit::apply(before, &[Edit { old: old.to_owned(), new: new.to_owned(), all }])
         }
-    }
+        (Some(_), None) => Err(NotApplied::Missing),
+    };
+    let (before, after, note) = match (&before, &after) {
+        (Some(before), Ok(after)) if is_new => (before.as_str(), after.as_str(), "The file is new."),
+        (Some(before), Ok(after)) if before == after => (before.as_str(), after.as_str(), "Nothing changes."),
+        (Some(before), Ok(after)) => return diff(&[[file, before, after]]),
+        (None, Ok(after)) => ("", after.as_str(), "The whole new text; what it replaces is not shown."),
+        (_, Err(reason)) => {
+            let note = match reason {
+                NotApplied::TooLarge => {
+                    "The old and the new text; the result is too large to be compared with the file."
+                }
+                NotApplied::Missing => "The old and the new text; the file was not compared.",
+            };
+            (old.unwrap_or_default(), new, note)
+        }
+    };
+    format!("{}\n{note}", diff(&[[file, before, after]]))
 }
 
 /// Files with their old and new texts as a diff. If they are too many or too large to be compared, it has all of
@@ -649,6 +549,21 @@ fn fields(object: &Value, before: &str, except: &[&str]) -> String {
             .collect(),
         value => format!("{before}{value}"),
     }
+}
+
+/// The elements of an array.
+fn elements(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+/// The fields of an object.
+fn named(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    value.as_object().into_iter().flatten()
+}
+
+/// The number of fields of an object.
+fn size(value: &Value) -> usize {
+    value.as_object().map_or(0, Map::len)
 }
 
 /// A text on one line.

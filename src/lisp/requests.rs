@@ -15,7 +15,7 @@ lisp! { env =>
     /// QUESTION is the input of a hook, JSON text, or a tool call of ACP, decoded JSON, which has no title.  PROJECT is
     /// the root of the project on this machine, an absolute name, or nil.  Beside the usual keys there are
     /// `:about', what is asked for, `:subagent', the type of the subagent that asks, and `:answerable', nil if
-    /// only the agent's own dialog can answer.  `:detail' is nil if it takes a while; see
+    /// only the agent's own dialog can answer.  For its `:detail', see
     /// `todo-write-dyn--request-detail'.  An option's `:value' is a decision of doc/protocol.md, a plist.
     fn request_of(question: Json, project: Option<PathBuf>) -> Object<'_> {
         with_request(question, project, |request| ser::to_lisp(env, &request.map(Sparse)).map(Object))?
@@ -25,7 +25,7 @@ lisp! { env =>
     ///
     /// QUESTION and PROJECT are as in `todo-write-dyn--request-of'.  Texts may be compared, and a file of PROJECT read.
     fn request_detail(question: Json, project: Option<PathBuf>) -> Option<String> {
-        let detail = with_request(question, project, |request| Some(request?.detail()));
+        let detail = with_request(question, project, |request| Some((request?.detail)()));
         detail.filter(|detail| !detail.is_empty())
     }
 

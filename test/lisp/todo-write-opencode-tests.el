@@ -137,7 +137,7 @@
          (let ((request (apply #'todo-write-opencode-tests--ask plugin number
                                :hook_event_name "permission.asked" :permission "bash" input)))
            (should-not (plist-get request :answer))
-           (should (string-match-p "too \\(large\\|many\\)\\|no texts"
+           (should (string-match-p "too \\(large\\|many\\)\\|not known"
                                    (todo-write-request-detail request)))))
        (list '(:isTooLarge t)
              (list :input fields)
