@@ -25,8 +25,6 @@ pub(crate) struct Followed {
     /// The live processes by their homes, and those killed, as (MACHINE SESSION PID).
     pub live: BTreeMap<PathBuf, Vec<LiveProcess>>,
     killed: BTreeMap<PathBuf, BTreeSet<(Option<String>, String, u32)>>,
-    /// The machines that do not tell of their processes.
-    silent: BTreeSet<String>,
     /// Whom agents' programs reach, if the socket is open.
     pub door: Option<DoorState>,
     pub interval: Duration,
@@ -50,9 +48,8 @@ pub(crate) struct FollowedSession {
     has_processes: bool,
 }
 
-/// A session and its thread.
+/// A session's thread.
 struct Session {
-    id: SessionId,
     /// The key of its thread, and of the threads of the same transcript with the times of their last lines.
     key: String,
     threads: Vec<(String, Millis)>,
@@ -101,7 +98,7 @@ impl Followed {
         let last = recorder.last_time(&key).into_iter().chain(grew).min();
         let threads = recorder.threads().map(|(key, time)| (key.to_owned(), time)).collect();
         let machine = recorder.machine().map(str::to_owned);
-        Some(Session { id, key, threads, machine, last, grew })
+        Some(Session { key, threads, machine, last, grew })
     }
 
     /// The live process of a session.
@@ -193,7 +190,7 @@ impl Listener<'_> {
                 self.followed.door = Some(state.clone());
                 Vec::new()
             }
-            Message::Connection(machine, lost) => self.report_machine(machine, lost.is_some()),
+            Message::Connection(machine, Some(_)) => self.report_machine(machine),
             _ => Vec::new(),
         }
     }
@@ -213,9 +210,6 @@ impl Listener<'_> {
     /// Reports what the process of a session does, unless nothing was asked in it, as after /clear.
     fn report_process(&mut self, id: SessionId) -> Option<Changed> {
         let session = self.followed.session(id)?;
-        if session.machine.as_ref().is_some_and(|machine| self.followed.silent.contains(machine)) {
-            return None;
-        }
         let has_thread = self.store.is_used(&session.key);
         let live = self.followed.process(&session).map(|process| (process.pid, word(process)));
         let followed = self.followed.sessions.get_mut(&id)?;
@@ -328,26 +322,18 @@ impl Listener<'_> {
         self.report_over(&session, "no longer followed")
     }
 
-    /// Reports that a machine is no longer connected, or is again.
-    fn report_machine(&mut self, machine: &str, is_silent: bool) -> Vec<Changed> {
-        if !is_silent {
-            self.followed.silent.remove(machine);
-            return Vec::new();
-        }
-        if !self.followed.silent.insert(machine.to_owned()) {
-            return Vec::new();
-        }
-        let ids: Vec<SessionId> = self.followed.sessions.keys().copied().collect();
-        let sessions: Vec<Session> = ids.into_iter().filter_map(|id| self.followed.session(id)).collect();
-        let mut changes = Vec::new();
-        for session in sessions.iter().filter(|session| session.machine.as_deref() == Some(machine)) {
-            // Agents may end meanwhile.
-            if let Some(followed) = self.followed.sessions.get_mut(&session.id) {
-                followed.is_ready = false;
-            }
-            changes.push(self.report_lost(&session.key));
-        }
-        changes
+    /// Reports that a machine is no longer connected.
+    fn report_machine(&mut self, machine: &str) -> Vec<Changed> {
+        let sessions = self.followed.sessions.iter_mut();
+        let of_machine = sessions.filter(|(_, one)| one.recorder.machine() == Some(machine));
+        // Agents may end meanwhile.
+        let lost = of_machine.map(|(id, one)| {
+            one.is_ready = false;
+            *id
+        });
+        let lost: Vec<SessionId> = lost.collect();
+        let lost: Vec<Session> = lost.into_iter().filter_map(|id| self.followed.session(id)).collect();
+        lost.iter().map(|session| self.report_lost(&session.key)).collect()
     }
 
     /// Reports that it is unknown what the agents do that were at work by the program.
