@@ -15,7 +15,6 @@ use std::time::SystemTime;
 use serde_json::Map;
 
 use crate::events::Millis;
-use crate::events::observation::{Details, Payload, Type};
 use crate::events::policy::Policy;
 use crate::journal::store::{Changed, Store};
 use crate::list::change::diff;
@@ -103,8 +102,6 @@ pub struct Recorder {
 struct RecordedThread {
     /// The time of the last event, 0 before the first.
     last: Millis,
-    /// The title, which the user may forget with the thread while its session goes on.
-    title: Option<String>,
     /// What the events tell of the agent: its turn.
     facts: Facts,
 }
@@ -213,9 +210,6 @@ impl Recorder {
             self.touched.len() - 1
         });
         let recorded = self.threads.entry(key.clone()).or_default();
-        if let EventKind::Title(title) = &event.kind {
-            recorded.title = Some(title.clone());
-        }
         let thread = store.open(&key, Map::new(), now);
         if is_recorded(thread, &mut self.touched[at], event) {
             return;
@@ -289,13 +283,6 @@ impl Recorder {
         }
         if let Some(folder) = self.folder_apart(source) {
             thread.change(|thread| thread.describe(FOLDER, folder.into(), now));
-        }
-        if let Some(title) =
-            self.threads.get(&key).and_then(|one| one.title.as_ref()).filter(|_| thread.title().is_none())
-        {
-            thread.change(|thread| {
-                thread.observe(Payload::new(Type::Title, title.as_str().into()), Details::default(), now);
-            });
         }
         PendingUpdate {
             is_subagent: source.subagent.is_some(),

@@ -660,7 +660,7 @@ fn a_fork_begins_without_the_tasks_of_its_session() {
 }
 
 #[test]
-fn a_forgotten_thread_that_goes_on_keeps_its_title() {
+fn a_forgotten_thread_whose_session_goes_on_has_its_list_again() {
     let mut session = Session::new("cli");
     session.prompt("Bake bread").create(1, "Sift");
     let mut followed = session.followed();
@@ -669,7 +669,6 @@ fn a_forgotten_thread_that_goes_on_keeps_its_title() {
     session.create(2, "Knead");
     followed.append(&session.text().as_bytes()[before..]);
     followed.read();
-    assert_eq!(followed.store.get(THREAD).unwrap().unwrap().title(), Some("Bake bread"));
     assert_eq!(followed.rows(THREAD), list(&[("Sift", Pending), ("Knead", Pending)]));
 }
 
