@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem;
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use crate::channel::Channel;
 use crate::events::{Millis, millis_of};
@@ -38,8 +38,8 @@ pub(crate) struct FollowedSession {
     pub recorder: Recorder,
     /// Whether its files and those of processes were read once.
     is_ready: bool,
-    /// When it fell silent, if that was long ago while it was not ready.
-    quiet: Option<SystemTime>,
+    /// Whether it was silent for long while it was not ready.
+    is_quiet: bool,
     /// The number of its process.
     pid: Option<u32>,
     /// Whether its process was looked for since something was asked in its lines.
@@ -179,12 +179,12 @@ impl Listener<'_> {
                 ids.into_iter().filter_map(|id| self.report_process(id)).collect()
             }
             Message::Ready { session, has_processes } => self.report_ready(*session, *has_processes),
-            Message::Quiet(id, since) => {
+            Message::Quiet(id) => {
                 if let Some(followed) = self.followed.sessions.get_mut(id).filter(|one| !one.is_ready) {
-                    followed.quiet = Some(*since);
+                    followed.is_quiet = true;
                     return Vec::new();
                 }
-                self.report_quiet(*id, *since)
+                self.report_quiet(*id)
             }
             Message::Door(DoorEvent::State(state)) => {
                 self.followed.door = Some(state.clone());
@@ -263,7 +263,7 @@ impl Listener<'_> {
     /// Reports what is known of a session whose files and those of processes were read.
     fn report_ready(&mut self, id: SessionId, has_processes: bool) -> Vec<Changed> {
         let Some(followed) = self.followed.sessions.get_mut(&id) else { return Vec::new() };
-        let (is_first, quiet) = (!followed.is_ready, followed.quiet.take());
+        let (is_first, is_quiet) = (!followed.is_ready, mem::take(&mut followed.is_quiet));
         followed.has_processes = has_processes;
         followed.is_looked_for &= !is_first;
         if is_first && let Some(session) = self.followed.session(id) {
@@ -274,7 +274,9 @@ impl Listener<'_> {
         if let Some(followed) = self.followed.sessions.get_mut(&id) {
             followed.is_ready = true;
         }
-        changes.extend(quiet.into_iter().flat_map(|since| self.report_quiet(id, since)));
+        if is_quiet {
+            changes.extend(self.report_quiet(id));
+        }
         changes
     }
 
@@ -301,9 +303,9 @@ impl Listener<'_> {
         running.into_iter().map(|(key, last)| self.report_turn(key, over(), *last)).collect()
     }
 
-    fn report_quiet(&mut self, id: SessionId, since: SystemTime) -> Vec<Changed> {
+    fn report_quiet(&mut self, id: SessionId) -> Vec<Changed> {
         let Some(session) = self.followed.session(id) else { return Vec::new() };
-        self.report_over(&session, &format!("quiet since {}", local_time(since)))
+        self.report_over(&session, "quiet for long")
     }
 
     /// Stops following a session, and reports that.
@@ -351,10 +353,4 @@ impl Listener<'_> {
     fn report_lost(&mut self, key: &str) -> Changed {
         self.report(key, Process::Lost(None), None)
     }
-}
-
-/// A time of this machine's clock, in minutes.
-fn local_time(time: SystemTime) -> String {
-    let zoned = jiff::Timestamp::try_from(time).map(|time| time.to_zoned(jiff::tz::TimeZone::system()));
-    zoned.map_or_else(|_| "long ago".to_owned(), |zoned| zoned.strftime("%F %R").to_string())
 }

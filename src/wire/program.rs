@@ -187,8 +187,8 @@ pub enum Message {
         /// Whether its process keeps a file while it lives.
         has_processes: bool,
     },
-    /// A session's file had its last line at this time, and is quiet since.
-    Quiet(SessionId, SystemTime),
+    /// A session's file has had no line for long.
+    Quiet(SessionId),
     /// A session's file is gone, and its process goes on in this one.
     Moved(SessionId, PathBuf),
     /// A session's file cannot be read, with the reason. It is no longer followed.
@@ -235,7 +235,7 @@ impl Message {
         match self {
             Message::Events(id, _)
             | Message::Ready { session: id, .. }
-            | Message::Quiet(id, _)
+            | Message::Quiet(id)
             | Message::Moved(id, _)
             | Message::Unreadable(id, _) => Some(*id),
             _ => None,

@@ -212,7 +212,7 @@ Its agent has a list of CONTENTS.  Return FILE."
       (set-file-times file (time-subtract nil 3600))
       (setq thread (todo-write-follow file))
       (should (eq (todo-write-state thread) 'paused))
-      (should (string-prefix-p "quiet since" (plist-get (todo-write-summary thread) :reason)))
+      (should (equal "quiet for long" (plist-get (todo-write-summary thread) :reason)))
       (todo-write-test-listening
           (lambda (thread what _)
             (when (eq what 'change)

@@ -156,7 +156,7 @@ impl Session {
         if around.settings.quiet.is_some_and(|quiet| silence > quiet)
             && !std::mem::replace(&mut self.is_quiet, true)
         {
-            around.send(Message::Quiet(self.id, self.grew));
+            around.send(Message::Quiet(self.id));
         }
         if has_grown { Done::Grown } else { Done::Whole }
     }
