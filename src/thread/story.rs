@@ -164,21 +164,7 @@ pub(crate) fn text_of(content: &Value) -> (String, bool) {
     if fields.contains_key("name") {
         return Default::default();
     }
-    let part = |(key, value): (&String, &Value)| {
-        let text = match value {
-            Value::String(text) => text.clone(),
-            Value::Number(number) => number.to_string(),
-            Value::Bool(true) => "yes".to_owned(),
-            Value::Array(values) => values.len().to_string(),
-            // A task, or a request.
-            Value::Object(fields) => {
-                ["content", "title"].iter().find_map(|key| fields.get(*key)?.as_str())?.into()
-            }
-            _ => return None,
-        };
-        Some(format!("{key}: {text}"))
-    };
-    (fields.iter().filter_map(part).collect::<Vec<_>>().join(", "), false)
+    (plain(content), false)
 }
 
 /// The most telling part of the arguments of a call: the first of the usual ones, else the first short string, else all
@@ -190,19 +176,13 @@ fn argument(input: &Value) -> (String, bool) {
     let fields = parsed.as_ref().unwrap_or(input).as_object().unwrap_or(&none);
     let mut usual = COMMANDS.iter().chain(&FILES).chain(&OTHERS);
     if let Some((name, text)) = usual.find_map(|name| Some((name, words(fields.get(*name)?)?))) {
-        let is_file = FILES.contains(name);
-        return (if is_file { text + &lines_of(fields) } else { text }, is_file);
+        return (text, FILES.contains(name));
     }
     let is_short = |text: &&str| !text.is_empty() && text.chars().count() < 100;
     let text = match fields.values().filter_map(Value::as_str).find(is_short) {
         Some(text) => text.to_owned(),
         None if fields.is_empty() && parsed.is_some() => String::new(),
-        None => {
-            let is_told = |value: &Value| value.is_number() || value.is_string() && words(value).is_some();
-            let told = fields.iter().filter(|(_, value)| is_told(value));
-            let told: Vec<_> = told.map(|(name, value)| format!("{name}: {}", plain(value))).collect();
-            if told.is_empty() { plain(input) } else { told.join(", ") }
-        }
+        None => plain(input),
     };
     (text, false)
 }
@@ -210,17 +190,6 @@ fn argument(input: &Value) -> (String, bool) {
 /// A text as it is, or any other value as JSON.
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-/// The lines of a file that a call reads, after its name.
-fn lines_of(fields: &Map<String, Value>) -> String {
-    let number = |name: &str| fields.get(name).and_then(Value::as_u64);
-    let first = number("offset").unwrap_or(1);
-    match (number("offset"), number("limit")) {
-        (_, Some(limit)) => format!(":{first}-{}", first.saturating_add(limit).saturating_sub(1)),
-        (Some(_), None) => format!(":{first}-"),
-        (None, None) => String::new(),
-    }
 }
 
 /// An argument that is text, or a list of words.
