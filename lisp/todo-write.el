@@ -56,10 +56,6 @@ The value is an outcome, a plist:
   :errors    list of plists :path :received :expected, if refused
   :forced    ids that `todo-write-keep-completed' kept completed
   :state     the new state of THREAD, see `todo-write-state'
-  :resumed   t if this ended a pause
-  :told      t if the agent now knows tasks of yours that it could not be
-             told of before
-  :mended    t if the write before was refused, and this one changed nothing
   :warnings  list of strings: warnings for the user, for example that
              the journal cannot be written
   :summary   the new summary of THREAD, see `todo-write-summary'

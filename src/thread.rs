@@ -69,12 +69,6 @@ pub struct Outcome {
     pub errors: Vec<Problem>,
     /// The ids of items that the agent sent open and that stayed completed.
     pub forced: Vec<String>,
-    /// Whether the write ended a pause.
-    pub resumed: bool,
-    /// Whether fewer items are untold than before the write. This is not among the changes.
-    pub told: bool,
-    /// Whether the write before was refused, although this one changed nothing.
-    pub mended: bool,
 }
 
 wire_names! {

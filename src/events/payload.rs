@@ -64,30 +64,12 @@ pub struct Payload {
 /// What follows from a revision.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Derived {
-    /// The revision.
-    Plan(PlanUpdate),
-    /// The change of a status in it.
-    Status(StatusChange),
-}
-
-/// A revision.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PlanUpdate {
-    /// Its number.
-    pub revision: u64,
-    /// Its list.
-    pub todo_list: List,
-    /// Its changes.
-    pub changes: Vec<Change<Arc<Item>>>,
-}
-
-/// A change of a status.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StatusChange {
-    /// The item after the change.
-    pub item: Arc<Item>,
-    /// Its previous status; none for a new item.
-    pub previous_status: Option<Status>,
+    /// The revision: its number, its list and its changes.
+    #[allow(missing_docs)]
+    Plan { revision: u64, todo_list: List, changes: Vec<Change<Arc<Item>>> },
+    /// The change of a status in it: the item after that, and its status before.
+    #[allow(missing_docs)]
+    Status { item: Arc<Item>, previous_status: Option<Status> },
 }
 
 wire_fields! {
@@ -178,8 +160,8 @@ impl Payload {
     /// What follows from a revision.
     pub(crate) fn derived(derived: Derived) -> Payload {
         let kind = match derived {
-            Derived::Plan(_) => Type::PlanUpdate,
-            Derived::Status(_) => Type::ItemStatusChange,
+            Derived::Plan { .. } => Type::PlanUpdate,
+            Derived::Status { .. } => Type::ItemStatusChange,
         };
         Payload { derived: Some(derived), ..Payload::new(kind, Value::Null) }
     }
@@ -225,7 +207,7 @@ impl Payload {
             add(&file.path);
             file.patch.iter().for_each(|patch| add(patch));
         }
-        if let Some(Derived::Plan(PlanUpdate { todo_list, changes, .. })) = &self.derived {
+        if let Some(Derived::Plan { todo_list, changes, .. }) = &self.derived {
             bytes += size_of_val(todo_list.as_slice()) + size_of_val(changes.as_slice());
         }
         bytes

@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::events::observation::Observation;
 use crate::events::payload::{AgentsWork, FileEntry, Metadata, Type};
@@ -121,40 +121,18 @@ impl Tokens {
     }
 }
 
-/// The tokens of a response.
+/// The tokens of a response, as the content of its USAGE.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Usage {
     /// The tokens.
+    #[serde(flatten)]
     pub tokens: Tokens,
-    /// The model.
-    pub model: Option<String>,
     /// Whether the output is a lower bound.
     pub at_least: bool,
-}
-
-impl Usage {
-    /// The figures of the content of a USAGE, which a host may have written; what is missing is 0.
-    fn read(content: &Value) -> Usage {
-        let count = |kind: &str| content[kind].as_u64().unwrap_or_default();
-        let [input, output] = ["input", "output"].map(count);
-        let [cache_read, cache_write] = ["cacheRead", "cacheWrite"].map(count);
-        Usage {
-            tokens: Tokens { input, output, cache_read, cache_write },
-            model: content["model"].as_str().map(str::to_owned),
-            at_least: content["atLeast"] == true,
-        }
-    }
-
-    /// The content of its USAGE.
-    pub(crate) fn content(&self) -> Value {
-        let mut content = json!(self.tokens);
-        content["atLeast"] = self.at_least.into();
-        if let Some(model) = &self.model {
-            content["model"] = model.as_str().into();
-        }
-        content
-    }
+    /// The model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// The work of one part: an item, all outside items, or a whole thread.
@@ -278,7 +256,11 @@ impl WorkSums {
         let owners = Owners { items: items.to_vec(), turn };
         let payload = &observation.payload;
         if payload.kind == Type::Usage {
-            return self.add_usage(&payload.metadata, &Usage::read(&payload.content), &owners);
+            return self.add_usage(
+                &payload.metadata,
+                &Usage::deserialize(&payload.content).unwrap_or_default(),
+                &owners,
+            );
         }
         let Some(call) = payload.call() else { return };
         let files = payload.files().iter().filter(|file| !file.path.is_empty());

@@ -41,12 +41,6 @@ pub(super) struct ShownOutcome<Changes, Summary> {
     forced: Vec<String>,
     state: State,
     #[serde(default)]
-    resumed: bool,
-    #[serde(default)]
-    told: bool,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    mended: bool,
-    #[serde(default)]
     warnings: Vec<String>,
     summary: Summary,
 }
@@ -56,25 +50,11 @@ pub(super) type PlanOutcome = Sparse<ShownOutcome<ShownChanges<ShownItem>, Shown
 
 /// An outcome as Lisp has it.
 pub(super) fn outcome(outcome: Outcome, summary: ShownSummary, warnings: Vec<String>) -> PlanOutcome {
-    let Outcome { ok, revision, result, notices, errors, forced, resumed, told, mended, .. } = outcome;
+    let Outcome { ok, revision, result, notices, errors, forced, .. } = outcome;
     let state = summary.others.state;
     let changes = outcome.changes.as_slice();
     let changes = (!changes.is_empty()).then(|| ShownChanges::of(changes, outcome.timestamp, false));
-    Sparse(ShownOutcome {
-        ok,
-        revision,
-        result,
-        changes,
-        notices,
-        errors,
-        forced,
-        state,
-        resumed,
-        told,
-        mended,
-        warnings,
-        summary,
-    })
+    Sparse(ShownOutcome { ok, revision, result, changes, notices, errors, forced, state, warnings, summary })
 }
 
 /// A summary of a thread as Lisp has it, without the prompt.
@@ -318,15 +298,15 @@ pub(super) fn observation<'o>(
     observation: &'o Observation,
 ) -> ShownObservation<'o, ShownContent<'o>, Json<&'o Metadata>> {
     let content = match &observation.payload.derived {
-        Some(Derived::Plan(update)) => ShownContent::Plan {
-            revision: update.revision,
-            todo_list: Vector(items(&update.todo_list)),
-            changes: Sparse(ShownChanges::of(&update.changes, observation.timestamp, true)),
+        Some(Derived::Plan { revision, todo_list, changes }) => ShownContent::Plan {
+            revision: *revision,
+            todo_list: Vector(items(todo_list)),
+            changes: Sparse(ShownChanges::of(changes, observation.timestamp, true)),
         },
-        Some(Derived::Status(change)) => ShownContent::Status {
-            item: Sparse(ShownItem::from(&change.item)),
-            status: change.item.status,
-            previous_status: change.previous_status,
+        Some(Derived::Status { item, previous_status }) => ShownContent::Status {
+            item: Sparse(ShownItem::from(item)),
+            status: item.status,
+            previous_status: *previous_status,
         },
         None => ShownContent::Reported(Json(&observation.payload.content)),
     };

@@ -63,7 +63,7 @@ impl Recorder {
             EventKind::Thoughts(text) => Payload::new(Type::Thoughts, said(text)),
             EventKind::Usage { response, usage, context } => {
                 (metadata.response, metadata.context) = (Some(response.clone()), *context);
-                Payload::new(Type::Usage, usage.content())
+                Payload::new(Type::Usage, json!(usage))
             }
             EventKind::Goal(goal) => {
                 let goal = goal.bounded();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Moment, Thread};
 use crate::events::observation::{Derived, Details, Filter, Metadata, Observation, Payload, Phase, Type};
-use crate::events::payload::{PlanUpdate, StatusChange, said};
+use crate::events::payload::said;
 use crate::events::policy::{Hidden, Policy};
 use crate::events::{Millis, push_bounded};
 use crate::list::change::{Change, ChangeKind};
@@ -131,12 +131,8 @@ impl Thread {
         self.turns.add_changes(&changes, is_write, first, timestamp);
         let phase = Phase::of(self.list());
         let step = self.current().filter(|_| phase == Phase::Execution).cloned();
-        let statuses: Vec<StatusChange> = changes.iter().filter_map(status_change).collect();
-        let update = Derived::Plan(PlanUpdate { revision, todo_list: self.list().clone(), changes });
-        let statuses = statuses.into_iter().map(|change| {
-            let item = Arc::clone(&change.item);
-            (Derived::Status(change), Some(item))
-        });
+        let statuses: Vec<_> = changes.iter().filter_map(status_change).collect();
+        let update = Derived::Plan { revision, todo_list: self.list().clone(), changes };
         let all = (first..).zip([(update, step)].into_iter().chain(statuses));
         let all = all.map(|(number, (derived, step))| {
             let payload = Payload::derived(derived);
@@ -179,11 +175,12 @@ fn observation(
     }
 }
 
-/// The change of a status; none for a new item.
-fn status_change(change: &Change<Arc<Item>>) -> Option<StatusChange> {
-    let (item, previous) = (change.item.as_ref()?, change.previous_item.as_ref().map(|item| item.status));
-    (change.kind != ChangeKind::Added && previous != Some(item.status))
-        .then(|| StatusChange { item: Arc::clone(item), previous_status: previous })
+/// The change of a status and its item; none for a new one.
+fn status_change(change: &Change<Arc<Item>>) -> Option<(Derived, Option<Arc<Item>>)> {
+    let (item, previous_status) =
+        (change.item.clone()?, change.previous_item.as_ref().map(|item| item.status));
+    let is_change = change.kind != ChangeKind::Added && previous_status != Some(item.status);
+    is_change.then(|| (Derived::Status { item: Arc::clone(&item), previous_status }, Some(item)))
 }
 
 #[cfg(test)]

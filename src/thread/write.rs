@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::knows::Knows;
 use super::record::{Record, RevisionRecord};
 use super::revision::{Operation, Stamp};
-use super::{Call, Outcome, State, Thread};
+use super::{Call, Outcome, Thread};
 use crate::events::Millis;
 use crate::list::change::{ChangeKind, diff};
 use crate::list::identity::{Features, recognize, recognize_equal};
@@ -49,8 +49,6 @@ impl Thread {
             notices.push(format!("{} completed {tasks} completed", forced.len()));
         }
         notices.extend(left_blockers(self.list(), &list));
-        let resumed = self.state() == State::Paused;
-        let untold = self.untold();
         self.resume_for_write(now);
         let source = source.map(Arc::from);
         let stamp = Stamp { source, agent_time, ..Stamp::new(Author::Agent, Operation::Write, now) };
@@ -60,8 +58,7 @@ impl Thread {
         let made = RevisionRecord { number, stamp, changes, next_id, sent, unanswered };
         let outcome = self.revise(list, made, &cancelled);
         // A revision ends a refusal.
-        let mended = self.refused.is_some();
-        if mended {
+        if self.refused.is_some() {
             self.note_refusal(None, now);
         }
         let mut result = accepted(self.list(), &outcome.changes, &notices, &edits, &conflicts);
@@ -74,8 +71,7 @@ impl Thread {
         if let Some(call) = call {
             self.note_call(call, &result, now);
         }
-        let told = self.untold() < untold;
-        Outcome { result, notices, forced, resumed, told, mended, ..outcome }
+        Outcome { result, notices, forced, ..outcome }
     }
 
     /// Merges the user's edits and the user's open items into a write. Also returns what the agent knows

@@ -227,20 +227,16 @@
                          :state 'active :title "Count to three" :count "1/3"
                          :current (aref (todo-write-items "a") 1))))))
 
-(ert-deftest todo-write-an-outcome-has-the-state-and-whether-it-ended-a-pause ()
+(ert-deftest todo-write-an-outcome-has-the-state ()
   (todo-write-with-store
     (should (eq (plist-get (todo-write-test-write "a" "One") :state) 'active))
     (todo-write-pause "a")
     (let ((refused (todo-write "a" "{}")))
-      (should (eq (plist-get refused :state) 'paused))
-      (should-not (plist-get refused :resumed)))
+      (should (eq (plist-get refused :state) 'paused)))
     (should (eq (plist-get (todo-write-edit "a" 'add "Two") :state) 'paused))
-    (let ((accepted (todo-write-test-write "a" "One")))
-      (should (eq (plist-get accepted :state) 'active))
-      (should (plist-get accepted :resumed)))
+    (should (eq (plist-get (todo-write-test-write "a" "One") :state) 'active))
     (let ((done (todo-write-test-write "a" '("One" "completed") '("Two" "completed"))))
-      (should (eq (plist-get done :state) 'done))
-      (should-not (plist-get done :resumed)))
+      (should (eq (plist-get done :state) 'done)))
     (should (eq (plist-get (todo-write-undo "a") :state) 'active))))
 
 (ert-deftest todo-write-options-may-be-set-or-bound-at-any-time ()
