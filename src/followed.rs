@@ -34,13 +34,11 @@ pub(crate) struct Followed {
 /// A session that is followed, and what is known of it beside its lines.
 #[derive(Debug, Default)]
 pub(crate) struct FollowedSession {
-    /// Writes its lines to threads.
     pub recorder: Recorder,
     /// Whether its files and those of processes were read once.
     is_ready: bool,
     /// Whether it was silent for long while it was not ready.
     is_quiet: bool,
-    /// The number of its process.
     pid: Option<u32>,
     /// Whether its process was looked for since something was asked in its lines.
     is_looked_for: bool,
@@ -153,10 +151,7 @@ fn word(process: &LiveProcess) -> Process {
 /// What a process does that waits for a reason, of which a line says more. Claude Code waits for "dialog open"
 /// also if the user opened that between two turns, such as the one of /model.
 pub(crate) fn waiting(reason: Option<&str>, why: Option<String>) -> Process {
-    match reason {
-        Some("dialog open") => Process::Dialog { why, in_turn: false },
-        _ => Process::Waiting(why),
-    }
+    Process::Waiting { why, in_turn: reason != Some("dialog open") }
 }
 
 /// What the program tells is said of the agents in the store.

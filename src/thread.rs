@@ -51,17 +51,15 @@ use stream::Streaming;
 pub use write::WriteOptions;
 
 /// The outcome of a write or an edit.
+#[allow(missing_docs)]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// Whether it was accepted.
     pub ok: bool,
     /// The number of the newest revision, which is the same as before if nothing changed.
     pub revision: u64,
     /// The text for the model.
     pub result: String,
-    /// The time of the call.
     pub timestamp: Millis,
-    /// The changes from the previous revision.
     pub changes: Vec<Change<Arc<Item>>>,
     /// What was repaired.
     pub notices: Vec<String>,
@@ -91,7 +89,6 @@ pub struct Thread {
     key: String,
     about: Map<String, Value>,
     revisions: Revisions,
-    /// The number of the next item id.
     pub(crate) next_id: u64,
     agent: AgentsView,
     /// Undo searches below this number: that of the last revision, or of the one that the last undo restored.
@@ -99,7 +96,6 @@ pub struct Thread {
     clock: Clock,
     activity: AgentActivity,
     observations: Observations,
-    /// The sums of all work.
     pub(crate) work: WorkSums,
     /// The changes of files, and which of them were reviewed.
     pub(crate) review: Review,
@@ -124,7 +120,6 @@ pub struct Thread {
 /// When a call was made that starts a subagent, whose work counts then.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Moment {
-    /// The ids of the items in progress.
     pub items: Vec<String>,
     /// The number of the observation of the call.
     pub number: u64,
@@ -222,7 +217,8 @@ impl Thread {
     pub fn changes_between(&self, a: u64, b: u64) -> Result<Vec<Change<Arc<Item>>>, Error> {
         let mut changes = diff(&self.list_at(a)?, &self.list_at(b)?);
         let between = self.revisions.iter().filter(|revision| a < revision.number && revision.number <= b);
-        let removals = between.flat_map(|revision| revision.of_kind(ChangeKind::Removed));
+        let changed = between.flat_map(|revision| &revision.changes);
+        let removals = changed.filter(|change| change.kind == ChangeKind::Removed);
         let last: HashMap<&str, bool> = removals.map(|one| (one.item_id.as_str(), one.cancelled)).collect();
         mark_cancelled(&mut changes, |id| last.get(id) == Some(&true));
         Ok(changes)

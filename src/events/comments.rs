@@ -28,9 +28,7 @@ pub struct Comment {
 pub(crate) struct KeptComment {
     /// The number of its observation.
     pub number: u64,
-    /// When it was made.
     pub timestamp: Millis,
-    /// The comment.
     pub comment: Comment,
     /// Whether the agent was told, or the user has a copy to tell it.
     pub telling: Telling,
@@ -40,11 +38,9 @@ pub(crate) struct KeptComment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Telling {
-    /// It was not told yet.
     Untold,
     /// No message reaches it: the comment was copied for the user, who can paste it there.
     Copied,
-    /// It was told.
     Told,
 }
 

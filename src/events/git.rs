@@ -20,9 +20,9 @@ wire_names! {
 }
 
 /// One operation. What is not known is none.
+#[allow(missing_docs)]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GitOperation {
-    /// What it is.
     pub kind: GitKind,
     /// What became of the commit or the pull request, such as `amended` or `created`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,13 +33,10 @@ pub struct GitOperation {
     /// The first line of the commit's message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// The number of the pull request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<u64>,
-    /// Its address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }

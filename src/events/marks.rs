@@ -217,11 +217,8 @@ impl Review {
 /// What of an agent's changes was not reviewed.
 #[derive(Debug, Default)]
 pub(crate) struct Unseen<'r> {
-    /// The names of the files.
     pub files: BTreeSet<&'r str>,
-    /// The ids of the items in progress at the time.
     pub items: BTreeSet<&'r str>,
-    /// The indices of the turns.
     pub turns: BTreeSet<usize>,
 }
 

@@ -74,6 +74,7 @@ pub enum Derived {
 
 wire_fields! {
     /// The metadata of an observation. Times are in milliseconds since the epoch.
+    #[allow(missing_docs)]
     pub struct Metadata {
         /// The phase, `None` if the host says that the call has no phase.
         phase: Phase = "phase",
@@ -104,9 +105,7 @@ wire_fields! {
         excluded: String = "excluded",
         /// What subagents did, if only sums are known.
         by_agents: AgentsWork = "byAgents",
-        /// How it ended.
         outcome: CallOutcome = "outcome",
-        /// The exit code of a command.
         exit_code: i64 = "exitCode",
         /// Whether it ran a command, if the tool's name does not tell.
         command: bool = "command",
@@ -114,13 +113,11 @@ wire_fields! {
         duration: Millis = "durationMs",
         /// The file that it is about.
         path: String = "path",
-        /// The files that it changed.
         files: Vec<FileEntry> = "files",
         /// Whether it changed more files than those, of which nothing else is known.
         more_files: bool = "moreFiles",
         /// Whether others wrote files while it ran.
         others_wrote: bool = "othersWrote",
-        /// What it did in Git.
         git: Vec<GitOperation> = "git",
         /// Who refused it, so that it never ran.
         refusal: Refusal = "refusal",
@@ -133,11 +130,9 @@ wire_fields! {
         context: Context = "context",
         /// Of a STATE_UPDATE: what became of the user's goal for the session.
         goal: Goal = "goal",
-        /// What the session cost so far.
         cost: Cost = "cost",
         /// Why a list was refused; null once a list was accepted.
         refused_list: Option<String> = "refusedList",
-        /// What the user says to the agent.
         comment: Comment = "comment",
         /// The numbers of the observations of comments that the agent was told of.
         told_comments: Vec<u64> = "toldComments",
@@ -256,25 +251,21 @@ pub(crate) fn each_text(value: &Value, visit: &mut dyn FnMut(&str)) {
 }
 
 /// A changed file of a call, with a patch only where the user allows it.
+#[allow(missing_docs)]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FileEntry {
     /// The absolute name. A reader may tell one relative to the project.
     pub path: String,
-    /// Lines added.
     pub added: u64,
-    /// Lines removed.
     pub removed: u64,
-    /// Whether it was created.
     #[serde(skip_serializing_if = "is_default")]
     pub created: bool,
-    /// Whether it was deleted.
     #[serde(skip_serializing_if = "is_default")]
     pub deleted: bool,
     /// Whether lines of context in the patch may differ from the file's.
     #[serde(skip_serializing_if = "is_default")]
     pub inexact: bool,
-    /// Whether a command changed it.
     #[serde(rename = "byCommand", skip_serializing_if = "is_default")]
     pub by_command: bool,
     /// The patch, with its header. A reader tells the hunks alone, if it knows them.
@@ -307,14 +298,12 @@ pub struct Refusal {
 }
 
 /// Lines and edits that subagents made, where only their sums are known.
+#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentsWork {
-    /// Lines added.
     pub added: u64,
-    /// Lines removed.
     pub removed: u64,
-    /// The number of edits.
     pub edits: u64,
 }
 

@@ -18,23 +18,17 @@ const MOST_COMPARED: usize = 100_000_000;
 
 wire_names! {
     /// Why the new changes of a file are not shown as one difference.
+    #[allow(missing_docs)]
     pub enum NotComposed {
         /// Lines of a change are no longer in the file, or at several places, none of which is where the change
         /// was: another hand was there, or a change that is not part of the review.
         Touched = "another change touches the same lines",
-        /// A patch may differ from the file.
         Inexact = "a patch is inexact",
-        /// Not all hunks of a patch are recorded.
         Cut = "a patch is cut",
-        /// Only the numbers of lines are recorded.
         OnlyNumbers = "of a change only numbers are recorded",
-        /// The file has no text.
         Binary = "the file is binary or not UTF-8",
-        /// The file is larger than [`LARGEST_FILE`].
         TooLarge = "the file is too large",
-        /// The file is on another machine.
         Elsewhere = "the file is on another machine",
-        /// It cannot be read.
         Unreadable = "the file cannot be read",
     }
 }

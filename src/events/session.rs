@@ -16,13 +16,11 @@ const CURRENCY: usize = 8;
 
 wire_names! {
     /// What became of a goal.
+    #[allow(missing_docs)]
     #[serde(rename = "Symbol")]
     pub enum GoalState {
-        /// The agent works until it is met.
         Active = "active",
-        /// It is met.
         Met = "met",
-        /// The agent gave it up.
         Failed = "failed",
         /// The user or a limit paused it.
         Paused = "paused",
@@ -123,13 +121,12 @@ impl fmt::Display for Cost {
 }
 
 /// What was said of a session last.
+#[allow(missing_docs)]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Session {
     goal: Option<Goal>,
-    /// How full the context is.
     pub context: Option<Context>,
-    /// What it cost.
     pub cost: Option<Cost>,
 }
 

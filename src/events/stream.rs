@@ -53,10 +53,10 @@ pub fn token_context(call_context: Option<&str>, thinking: bool) -> (Option<Phas
 }
 
 /// The context that successive stream events share: all but data and time.
+#[allow(missing_docs)]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Context {
-    /// The type.
     #[serde(rename = "type")]
     pub kind: StreamKind,
     /// See [`token_context`]; none for other events.
@@ -65,9 +65,7 @@ pub struct Context {
     pub phase: Option<Phase>,
     /// The id of the step during execution: the host's, or the item in progress.
     pub step_id: Option<String>,
-    /// Its description.
     pub step_description: Option<String>,
-    /// The thread's key.
     pub thread_id: String,
     /// The host's id of the request.
     pub trace_id: Option<String>,

@@ -31,27 +31,24 @@ const MOST_TURNS: usize = 4_096;
 
 wire_names! {
     /// How the agent's last turn or its session ended.
+    #[allow(missing_docs)]
     #[serde(rename = "Symbol")]
     pub enum Ending {
         /// The turn ended, and the session goes on.
         EndOfTurn = "end-of-turn",
-        /// The agent's process exited.
         SessionEnded = "session-ended",
-        /// The agent's process was killed.
         Killed = "killed",
         /// The user denied a permission, which ended the turn.
         Denied = "denied",
-        /// The turn ended with an error.
         Error = "error",
     }
 }
 
 /// A commit.
+#[allow(missing_docs)]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commit {
-    /// Its id, most often its first digits.
     pub id: String,
-    /// The first line of its message, if it is known.
     pub title: Option<String>,
 }
 
@@ -69,6 +66,7 @@ pub(crate) fn index<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
 }
 
 /// A prompt of the user and what came of it.
+#[allow(missing_docs)]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Turn {
@@ -76,7 +74,6 @@ pub struct Turn {
     pub prompt: Option<String>,
     /// The beginning of what the agent said first, if the prompt is short, such as "go on".
     pub said: Option<String>,
-    /// When it began.
     pub began: Millis,
     /// The time of its newest event.
     pub ended: Millis,
@@ -85,7 +82,6 @@ pub struct Turn {
     /// The ids of the items that were in progress or completed in it, of whichever list, and whether they were
     /// completed.
     items: Vec<(String, bool)>,
-    /// The commits made in it.
     pub commits: Vec<Commit>,
     /// The number of its first observation.
     pub first: u64,

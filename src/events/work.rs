@@ -19,14 +19,12 @@ use crate::named::{sparse, wire_names};
 
 wire_names! {
     /// How a call ended.
+    #[allow(missing_docs)]
     pub enum CallOutcome {
-        /// It succeeded.
         Ok = "ok",
-        /// It ran and failed.
         Failed = "failed",
         /// The user or the agent's rules refused it, so that it never ran.
         Refused = "refused",
-        /// It went on in the background.
         Background = "background",
         /// It ended, and nothing says how.
         Unknown = "unknown",
@@ -122,15 +120,14 @@ impl Tokens {
 }
 
 /// The tokens of a response, as the content of its USAGE.
+#[allow(missing_docs)]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Usage {
-    /// The tokens.
     #[serde(flatten)]
     pub tokens: Tokens,
     /// Whether the output is a lower bound.
     pub at_least: bool,
-    /// The model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }

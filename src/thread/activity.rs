@@ -78,12 +78,10 @@ pub enum Process {
     Unknown,
     /// It works.
     Busy,
-    /// It waits for the user, for this.
-    Waiting(Option<String>),
-    /// A dialog is open for this, which the user may have opened between two turns, unless the process was
+    /// It waits for the user, for this. The user may have opened a dialog between two turns, unless the process was
     /// busy before: [`Facts::tell`] finds that out.
     #[allow(missing_docs)]
-    Dialog { why: Option<String>, in_turn: bool },
+    Waiting { why: Option<String>, in_turn: bool },
     /// It does nothing, or only runs commands in its background.
     #[allow(missing_docs)]
     Idle { has_commands: bool },
@@ -98,8 +96,7 @@ pub enum Process {
 impl Process {
     /// Whether it is of a turn that runs.
     fn is_in_turn(&self) -> bool {
-        use Process::{Busy, Dialog, Stopped, Waiting};
-        matches!(self, Busy | Waiting(_) | Dialog { in_turn: true, .. } | Stopped)
+        matches!(self, Process::Busy | Process::Waiting { in_turn: true, .. } | Process::Stopped)
     }
 }
 
@@ -124,9 +121,9 @@ pub enum Turn {
 }
 
 /// How a turn or a session ended.
+#[allow(missing_docs)]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct End {
-    /// How, if that is known.
     pub ending: Option<Ending>,
     /// Why, a phrase for the user.
     pub reason: Option<String>,
@@ -134,9 +131,7 @@ pub struct End {
     pub has_failed: bool,
     /// Whether only a trace of an ended process tells of it, which may be older than a turn that ended well.
     pub is_trace: bool,
-    /// Whether the user left the session for another one.
     pub is_left: bool,
-    /// What the agent left running.
     pub background: Background,
 }
 
@@ -182,33 +177,27 @@ pub struct Background {
 
 wire_names! {
     /// What an agent does.
+    #[allow(missing_docs)]
     #[derive(Default)]
     #[serde(rename = "Symbol")]
     pub enum Doing {
-        /// A turn runs.
         Working = "working",
-        /// It waits for the user.
         Waiting = "waiting",
-        /// Its turn ended with an error.
         Failed = "failed",
-        /// No turn runs.
         Idle = "idle",
-        /// Its process was stopped.
         Suspended = "suspended",
-        /// It is not known.
         #[default]
         Unknown = "unknown",
     }
 }
 
 /// What the facts come to.
+#[allow(missing_docs)]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
-    /// What the agent does.
     pub doing: Doing,
     /// What it waits for, why it failed, or a line about an agent at rest.
     pub reason: Option<String>,
-    /// Since when.
     pub since: Millis,
     /// How many commands and subagents still run in its background, if it is at rest.
     pub background: u32,
@@ -216,7 +205,6 @@ pub struct Decision {
     pub ending: Option<Ending>,
     /// Why the plan is paused, if it is for this.
     pub pause: Option<String>,
-    /// Whether it is a guess.
     pub is_guess: bool,
     /// Whether the time of items stops although what the agent does is not known.
     pub is_lost: bool,
@@ -273,7 +261,7 @@ pub struct Facts {
 impl Facts {
     /// What the agent does. The manual has this as a table.
     pub fn decide(&self) -> Decision {
-        use Process::{Busy, Dialog, Gone, Lost, Stopped, Unknown, Waiting};
+        use Process::{Busy, Gone, Lost, Stopped, Unknown, Waiting};
         let (process, turn) = (&self.process, &self.turn);
         let by_process = |doing| Decision::new(doing, process.since);
         let by_turn = |doing| Decision::new(doing, turn.since);
@@ -286,8 +274,8 @@ impl Facts {
                 Decision::new(Doing::Waiting, *at).because(&Some(title.clone()))
             }
             (_, Stopped, _) => Decision { pause: Some(SUSPENDED.to_owned()), ..by_process(Doing::Suspended) },
-            (_, Waiting(why) | Dialog { why, in_turn: true }, _)
-            | (_, Dialog { why, .. }, Turn::Runs(_) | Turn::Waits(_)) => {
+            (_, Waiting { why, in_turn: true }, _)
+            | (_, Waiting { why, .. }, Turn::Runs(_) | Turn::Waits(_)) => {
                 by_process(Doing::Waiting).because(why)
             }
             // It waits for its subagents.
@@ -295,10 +283,10 @@ impl Facts {
             (_, Busy, Turn::Runs(why)) => by_process(Doing::Working).because(why),
             (_, Busy, _) => by_process(Doing::Working),
             (_, _, Turn::Failed(why)) => by_turn(Doing::Failed).because(why),
-            (_, Dialog { .. } | Process::Idle { .. }, Turn::Over(end)) if end.is_of_turn() => {
+            (_, Waiting { .. } | Process::Idle { .. }, Turn::Over(end)) if end.is_of_turn() => {
                 rest(end, turn.since)
             }
-            (_, Dialog { .. } | Process::Idle { .. }, _) => rest(&end_of_turn, process.since),
+            (_, Waiting { .. } | Process::Idle { .. }, _) => rest(&end_of_turn, process.since),
             // Also in a session that goes on in another process.
             (_, _, Turn::Runs(why)) => by_turn(Doing::Working).because(why),
             (_, _, Turn::Waits(why)) => by_turn(Doing::Waiting).because(why),
@@ -326,7 +314,7 @@ impl Facts {
             _ => Background::default(),
         };
         match self.process.what {
-            Process::Busy | Process::Dialog { .. } => told,
+            Process::Busy | Process::Waiting { .. } => told,
             Process::Idle { has_commands: true } => Background { commands: told.commands.max(1), ..told },
             Process::Idle { .. } => Background { commands: 0, ..told },
             _ => Background::default(),
@@ -364,7 +352,7 @@ impl Facts {
 
     /// Returns whether it is an end.
     fn tell_process(&mut self, mut told: Reported<Process>) -> bool {
-        use Process::{Dialog, Gone, Idle, Lost, Unknown};
+        use Process::{Gone, Idle, Lost, Unknown, Waiting};
         let last = &self.process;
         let is_less = match (&last.what, &told.what) {
             _ if told.by == last.by => false,
@@ -374,8 +362,8 @@ impl Facts {
             // The file of a live process counts more than a connection.
             (was, is) => told.by < last.by && (!matches!(was, Gone(_)) || matches!(is, Gone(_))),
         };
-        if let Dialog { in_turn, .. } = &mut told.what {
-            *in_turn = last.what.is_in_turn();
+        if let Waiting { in_turn, .. } = &mut told.what {
+            *in_turn |= last.what.is_in_turn();
         }
         if is_less {
             return false;
@@ -521,14 +509,13 @@ impl Agents {
 
 wire_names! {
     /// What the agent does. The time of items runs only while it works.
+    #[allow(missing_docs)]
     #[derive(Default)]
     pub enum Activity {
         /// It works, or its host does not report its activity.
         #[default]
         Working = "working",
-        /// It waits for the user.
         Waiting = "waiting",
-        /// Its turn ended.
         Idle = "idle",
     }
 }

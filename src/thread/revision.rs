@@ -65,35 +65,13 @@ impl Stamp {
 }
 
 /// One accepted write or edit.
+#[allow(missing_docs)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Revision {
     /// The number, from 1. Numbers may be missing after damage to a journal.
     pub number: u64,
-    /// The author, time and origin.
     pub stamp: Stamp,
-    /// The changes from the previous revision.
     pub changes: Changes,
-}
-
-impl Revision {
-    /// The changes of one kind.
-    pub(crate) fn of_kind(&self, kind: ChangeKind) -> impl Iterator<Item = &Change<Arc<Item>>> {
-        self.changes.iter().filter(move |change| change.kind == kind)
-    }
-
-    /// Whether this write begins a list without any of the `agents` items of the one before.
-    pub(crate) fn begins_list(&self, agents: usize) -> bool {
-        let is_agents = |item: &Arc<Item>| item.added_by == Author::Agent;
-        let count = |kind, item: fn(&Change<Arc<Item>>) -> &Option<Arc<Item>>| {
-            self.of_kind(kind)
-                .filter_map(|change| item(change).as_ref())
-                .filter(|item| is_agents(item))
-                .count()
-        };
-        let added = count(ChangeKind::Added, |change| &change.item);
-        let removed = count(ChangeKind::Removed, |change| &change.previous_item);
-        self.stamp.author == Author::Agent && added > 0 && removed == agents
-    }
 }
 
 /// The largest number of removed items, and of lists, that are known.
@@ -107,9 +85,7 @@ pub(crate) const KEPT_LISTS: usize = 50;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Removed {
-    /// The item as it was.
     pub item: Arc<Item>,
-    /// The number of the revision that removed it.
     pub revision: u64,
     /// The id of the item before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -215,8 +191,12 @@ impl Revisions {
     /// Notes what is known of all revisions; `list` is that of the new one.
     fn note(&mut self, revision: &Revision, list: &[Arc<Item>]) {
         self.removals.note(revision, &self.current);
-        let agents = self.current.iter().filter(|item| item.added_by == Author::Agent).count();
-        if revision.begins_list(agents) {
+        // A write begins a list if it has items of the agent, and none of the one before.
+        let is_agents = |item: &&Arc<Item>| item.added_by == Author::Agent;
+        let added = revision.changes.iter().filter(|change| change.kind == ChangeKind::Added);
+        let added = added.filter_map(|change| change.item.as_ref()).filter(is_agents).count();
+        let is_new = added > 0 && added == list.iter().filter(is_agents).count();
+        if is_new && revision.stamp.author == Author::Agent {
             self.lists.push((revision.number, 0));
             self.lists.drain(..self.lists.len().saturating_sub(MANY_LISTS));
         }

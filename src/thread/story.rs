@@ -32,28 +32,18 @@ const TEXT: usize = 8_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename = "Symbol", rename_all = "camelCase")]
 pub(crate) enum EntryKind {
-    /// The user asked it.
     Asked,
-    /// The agent said it.
     Said,
-    /// The agent thought it.
     Thought,
-    /// A call that runs a command.
     Command,
-    /// A call that changes files.
     Edit,
-    /// Another call.
     Call,
-    /// An error.
     Error,
-    /// The agent waited for the user.
     Wait,
-    /// An operation in Git.
     Git,
     /// The plan or the session changed.
     #[default]
     Change,
-    /// A task began or ended.
     Task,
 }
 
@@ -63,9 +53,7 @@ pub(crate) enum EntryKind {
 pub(crate) struct Entry {
     /// It names the entry as long as the thread lives.
     pub key: String,
-    /// What it is.
     pub kind: EntryKind,
-    /// When it began.
     pub time: Millis,
     /// When it ended, if it has a result or is a wait.
     pub ended: Option<Millis>,
@@ -73,19 +61,14 @@ pub(crate) struct Entry {
     pub text: String,
     /// Whether that is the name of a file.
     pub is_file: bool,
-    /// The tool of a call.
     pub tool: Option<String>,
-    /// How a call ended.
     pub outcome: Option<CallOutcome>,
-    /// The exit code of a command.
     pub exit_code: Option<i64>,
     /// How long a call took, in milliseconds.
     pub duration: Option<Millis>,
     /// What a call returned that failed.
     pub output: Option<String>,
-    /// Who refused a call, and why.
     pub refusal: Option<Refusal>,
-    /// The files that a call changed.
     pub files: Vec<EntryFile>,
     /// Whether it changed more files, and whether others wrote files meanwhile.
     pub more_files: bool,
@@ -93,7 +76,6 @@ pub(crate) struct Entry {
     /// Whether not all of it was recorded, and the excluded name that is why.
     pub hidden: bool,
     pub excluded: Option<String>,
-    /// The operation in Git.
     pub git: Option<GitOperation>,
     /// The buffer of Emacs that a call made.
     pub buffer: Option<String>,
@@ -126,7 +108,6 @@ pub(crate) struct EntryFile {
 /// All of what an entry is about.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct WholeEntry {
-    /// The text.
     pub text: Option<String>,
     /// The files that it changed, and the recorded patches.
     pub patches: Vec<(String, Option<String>)>,

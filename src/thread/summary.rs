@@ -10,38 +10,29 @@ use crate::events::session::{Cost, Goal};
 use crate::list::item::Item;
 
 /// A summary of a thread, without its list.
+#[allow(missing_docs)]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
-    /// The number of the newest revision.
     pub revision: u64,
     /// The number of completed items, and of all but those in `yours`.
     pub completed: usize,
-    /// See `completed`.
     pub total: usize,
     /// The number of the user's items that the agent cannot be told of.
     pub yours: usize,
-    /// The first item in progress.
     pub current: Option<Arc<Item>>,
-    /// See [`Thread::state`].
     pub state: State,
-    /// See [`Thread::title`].
     pub title: Option<String>,
     /// The first line of the first prompt.
     pub prompt: Option<String>,
-    /// See [`Thread::pause_reason`].
     pub reason: Option<String>,
-    /// See [`Thread::ending`].
     pub ending: Option<Ending>,
     /// What was wrong with the agent's last list, if that was refused.
     pub refused: Option<String>,
-    /// The user's goal.
     pub goal: Option<Goal>,
     /// How full the context is, in percent, and the number of tokens in it.
     pub context: Option<u64>,
-    /// See `context`.
     pub context_tokens: Option<u64>,
-    /// What the session cost.
     pub cost: Option<String>,
 }
 

@@ -62,11 +62,11 @@ fn user_left() -> Process {
 }
 
 fn waits() -> Process {
-    Process::Waiting(None)
+    Process::Waiting { why: None, in_turn: true }
 }
 
 fn dialog() -> Process {
-    Process::Dialog { why: None, in_turn: false }
+    Process::Waiting { why: None, in_turn: false }
 }
 
 /// The decision after these facts, in this order.
