@@ -377,6 +377,11 @@ impl Thread {
         self.turns.all()
     }
 
+    /// What the agent did in a part of the turn with this index, if anything is known.
+    pub fn work_in_turn(&self, turn: usize, part: Part<'_>) -> Option<&Work> {
+        self.work.in_turn(turn, part)
+    }
+
     /// When a call that started a subagent was made.
     pub(crate) fn moment_of_call(&self, call: &str) -> Option<&Moment> {
         self.moments.iter().rev().find(|(known, _)| known == call).map(|(_, moment)| moment)

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::record::Changes;
 use crate::events::Millis;
-use crate::list::change::{Change, ChangeKind, apply, diff, mark_cancelled};
+use crate::list::change::{ChangeKind, apply, diff, mark_cancelled};
 use crate::list::item::{Author, Item, List, Status};
 use crate::named::{is_default, wire_names};
 
