@@ -317,19 +317,8 @@ fn used_by_codex<'q>(tool: &str, given: &'q Value) -> Request<'q> {
 const TOO_LARGE: &str = "This is too large to be shown here.";
 
 /// The fields of opencode's event `permission.asked`, and those that the plugin adds.
-const OPENCODE: [&str; 11] = [
-    "id",
-    "sessionID",
-    "permission",
-    "patterns",
-    "always",
-    "metadata",
-    "tool",
-    "input",
-    "hook_event_name",
-    "agent_id",
-    "agent_type",
-];
+const OPENCODE: &str =
+    "id sessionID permission patterns always metadata tool input hook_event_name agent_id agent_type";
 
 /// What opencode asks, if it can be shown whole: else it has another form or too many parts.
 fn of_opencode(input: &Value) -> Request<'_> {
@@ -371,7 +360,7 @@ fn of_opencode(input: &Value) -> Request<'_> {
 fn used_by_opencode<'q>(input: &'q Value, patterns: &[&str]) -> Request<'q> {
     let (call, metadata) = (&input["input"], &input["metadata"]);
     let command = filled(call, "command").or_else(|| filled(metadata, "command"));
-    let others = |before| fields(input, before, &OPENCODE);
+    let others = |before| fields(input, before, &OPENCODE.split(' ').collect::<Vec<_>>());
     let all = patterns.join(", ");
     match (string(input, "permission"), command, filled(metadata, "diff")) {
         ("bash", Some(command), _) => {

@@ -7,23 +7,8 @@
 use crate::list::raw::Raw;
 
 /// Ends of the keys of arguments that are names of files or folders, in lower case and without `_`.
-const PATHS: [&str; 15] = [
-    "path",
-    "paths",
-    "file",
-    "files",
-    "filename",
-    "filenames",
-    "dir",
-    "directory",
-    "folder",
-    "uri",
-    "glob",
-    "include",
-    "cwd",
-    "workdir",
-    "root",
-];
+const PATHS: &str =
+    "path paths file files filename filenames dir directory folder uri glob include cwd workdir root";
 /// Keys of arguments that are commands, or programs that may run commands.
 const COMMANDS: [&str; 6] = ["command", "cmd", "commands", "script", "code", "input"];
 /// The beginning and the end of a patch in the form of Codex, and of its lines that name files.
@@ -39,46 +24,38 @@ pub(crate) struct Name<'a> {
     pub is_word: bool,
 }
 
+/// What the texts of an argument are.
+#[derive(Clone, Copy)]
+enum Kind {
+    Path,
+    Command,
+    Other,
+}
+
 /// The names of files that a call is given. A text is a command.
 pub(crate) fn names<'a>(input: &'a Raw<'_>) -> Vec<Name<'a>> {
     let mut found = Vec::new();
-    match input {
-        Raw::Text(_) | Raw::List(_) => add_command(input, &mut found),
-        _ => add_fields(input, &mut found),
-    }
+    let is_command = matches!(input, Raw::Text(_) | Raw::List(_));
+    add(input, if is_command { Kind::Command } else { Kind::Other }, &mut found);
     found
 }
 
-fn add_fields<'a>(input: &'a Raw<'_>, found: &mut Vec<Name<'a>>) {
-    match input {
-        Raw::List(values) => values.iter().for_each(|value| add_fields(value, found)),
-        Raw::Object(fields) => {
+fn add<'a>(value: &'a Raw<'_>, kind: Kind, found: &mut Vec<Name<'a>>) {
+    match (value, kind) {
+        (Raw::List(values), _) => values.iter().for_each(|value| add(value, kind, found)),
+        (Raw::Object(fields), _) => {
             for (key, value) in fields {
                 let folded = key.to_lowercase().replace(['_', '-'], "");
-                if COMMANDS.contains(&folded.as_str()) {
-                    add_command(value, found);
-                } else if PATHS.iter().any(|end| folded.ends_with(end)) {
-                    add_paths(value, found);
-                } else {
-                    add_fields(value, found);
-                }
+                let kind = match folded.as_str() {
+                    key if COMMANDS.contains(&key) => Kind::Command,
+                    key if PATHS.split(' ').any(|end| key.ends_with(end)) => Kind::Path,
+                    _ => Kind::Other,
+                };
+                add(value, kind, found);
             }
         }
-        _ => {}
-    }
-}
-
-fn add_paths<'a>(value: &'a Raw<'_>, found: &mut Vec<Name<'a>>) {
-    match value {
-        Raw::Text(text) => found.push(Name { text, is_word: false }),
-        Raw::List(values) => values.iter().for_each(|value| add_paths(value, found)),
-        other => add_fields(other, found),
-    }
-}
-
-fn add_command<'a>(value: &'a Raw<'_>, found: &mut Vec<Name<'a>>) {
-    match value {
-        Raw::Text(text) => {
+        (Raw::Text(text), Kind::Path) => found.push(Name { text, is_word: false }),
+        (Raw::Text(text), Kind::Command) => {
             let (before, rest) = text.split_once(PATCH).unwrap_or((text, ""));
             let (patch, after) = rest.split_once(PATCH_END).unwrap_or((rest, ""));
             // In a script, line feeds may be escaped.
@@ -87,8 +64,7 @@ fn add_command<'a>(value: &'a Raw<'_>, found: &mut Vec<Name<'a>>) {
             found.extend(patched.map(|name| Name { text: name.trim(), is_word: false }));
             found.extend([before, after].into_iter().flat_map(words));
         }
-        Raw::List(words) => words.iter().for_each(|word| add_command(word, found)),
-        other => add_fields(other, found),
+        _ => {}
     }
 }
 

@@ -32,22 +32,8 @@ wire_names! {
 }
 
 /// Tools that run commands. An observation with an exit code is of a command, whatever its tool.
-const SHELLS: [&str; 14] = [
-    "Bash",
-    "PowerShell",
-    "bash",
-    "shell",
-    "shell_command",
-    "shell_exec",
-    "exec_command",
-    "local_shell",
-    "local_shell_call",
-    "container.exec",
-    "run_shell_command",
-    "run_command",
-    "run_terminal_cmd",
-    "execute",
-];
+const SHELLS: &str = "Bash PowerShell bash shell shell_command shell_exec exec_command local_shell local_shell_call \
+                      container.exec run_shell_command run_command run_terminal_cmd execute";
 /// The tool of Codex that runs a script, which may run several commands.
 const SCRIPT: &str = "exec";
 /// The newest responses whose tokens may still be corrected.
@@ -328,7 +314,7 @@ impl WorkSums {
 
 /// Whether TOOL runs a command.
 pub fn is_shell(tool: &str) -> bool {
-    SHELLS.contains(&tool)
+    SHELLS.split(' ').any(|shell| shell == tool)
 }
 
 /// Whether TOOL runs a command, or a script of commands.

@@ -99,9 +99,8 @@ impl Thread {
         list: &List,
         now: Millis,
     ) -> Arc<Observation> {
-        let Details { title, trace_id, parent_id, phase, line: _ } = details;
-        let phase = phase.unwrap_or_else(|| Some(Phase::of(list)));
-        let step = match &parent_id {
+        let phase = details.phase.unwrap_or_else(|| Some(Phase::of(list)));
+        let step = match &details.parent_id {
             Some(id) => list.iter().find(|item| item.id == *id),
             None if phase == Some(Phase::Execution) => list.iter().find(|item| is_in_progress(item)),
             None => None,
@@ -109,14 +108,7 @@ impl Thread {
         if payload.is_work() {
             payload.metadata.items.get_or_insert_with(|| in_progress(list));
         }
-        let number = self.observations.next_number();
-        let observation = observation(number, payload, phase, step, now);
-        Arc::new(Observation {
-            title: title.unwrap_or(observation.title),
-            parent_id: parent_id.or(observation.parent_id),
-            trace_id,
-            ..observation
-        })
+        observation(self.observations.next_number(), payload, details, phase, step, now)
     }
 
     /// Makes the observations of a new revision: a PLAN_UPDATE, and a change of each status.
@@ -136,7 +128,7 @@ impl Thread {
         let all = (first..).zip([(update, step)].into_iter().chain(statuses));
         let all = all.map(|(number, (derived, step))| {
             let payload = Payload::derived(derived);
-            Arc::new(observation(number, payload, Some(phase), step.as_ref(), timestamp))
+            observation(number, payload, Details::default(), Some(phase), step.as_ref(), timestamp)
         });
         self.observations.push_all(all.collect());
     }
@@ -151,28 +143,25 @@ fn in_progress(list: &List) -> Vec<String> {
     list.iter().filter(|item| is_in_progress(item)).map(|item| item.id.clone()).collect()
 }
 
-/// An observation with the default title and parent.
+/// An observation; by default, its title is its type in words, and its parent the step.
 fn observation(
     number: u64,
     mut payload: Payload,
+    details: Details,
     phase: Option<Phase>,
     step: Option<&Arc<Item>>,
     timestamp: Millis,
-) -> Observation {
+) -> Arc<Observation> {
     let metadata = &mut payload.metadata;
     metadata.phase = metadata.phase.or(phase);
     if let Some(step) = step.filter(|_| phase == Some(Phase::Execution)) {
         metadata.step_id.get_or_insert_with(|| step.id.clone());
         metadata.step_description.get_or_insert_with(|| step.content.clone());
     }
-    Observation {
-        number,
-        title: payload.kind.as_str().to_lowercase().replace('_', " "),
-        payload,
-        timestamp,
-        trace_id: None,
-        parent_id: step.map(|item| item.id.clone()),
-    }
+    let Details { title, trace_id, parent_id, .. } = details;
+    let title = title.unwrap_or_else(|| payload.kind.as_str().to_lowercase().replace('_', " "));
+    let parent_id = parent_id.or_else(|| step.map(|item| item.id.clone()));
+    Arc::new(Observation { number, payload, timestamp, title, trace_id, parent_id })
 }
 
 /// The change of a status and its item; none for a new one.

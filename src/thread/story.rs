@@ -298,12 +298,9 @@ impl Entry {
     }
 }
 
-/// What a call did in Git. A host may tell more than is understood, and any address.
+/// What a call did in Git. A host may tell any address.
 fn operations(metadata: &Metadata) -> Vec<GitOperation> {
-    let told = || metadata.extra.get("git")?.as_array().cloned();
-    let read = |value| serde_json::from_value(value).ok();
-    let understood = || told().into_iter().flatten().filter_map(read).collect();
-    let mut all = metadata.git.clone().unwrap_or_else(understood);
+    let mut all = metadata.git.clone().unwrap_or_default();
     all.iter_mut().for_each(|one| one.url = one.url.take().filter(|url| is_address(url)));
     all
 }
