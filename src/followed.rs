@@ -243,11 +243,6 @@ impl Listener<'_> {
         self.store.tell(key, [Fact::Process(Reported { what, by: By::File, at, since })], at)
     }
 
-    /// Tells an event of the turn of an agent by its transcript.
-    fn report_turn(&mut self, key: &str, what: Turn, at: Millis) -> Changed {
-        self.store.tell(key, [Fact::Turn(Reported::new(what, By::Lines, at))], self.now)
-    }
-
     /// Whether a live process was told of last.
     fn is_live(&self, key: &str) -> bool {
         let process =
@@ -294,8 +289,9 @@ impl Listener<'_> {
         let threads = session.threads.iter();
         let running = threads.filter(|(key, _)| self.store.agents.facts(key).is_some_and(seems_to_run));
         let running: Vec<_> = running.collect();
-        let over = || Turn::Over(End::new(None, Some(reason.to_owned())));
-        running.into_iter().map(|(key, last)| self.report_turn(key, over(), *last)).collect()
+        let over = Turn::Over(End::new(None, Some(reason.to_owned())));
+        let over = |at: &Millis| Fact::Turn(Reported::new(over.clone(), By::Lines, *at));
+        running.into_iter().map(|(key, last)| self.store.tell(key, [over(last)], self.now)).collect()
     }
 
     fn report_quiet(&mut self, id: SessionId) -> Vec<Changed> {
@@ -303,20 +299,15 @@ impl Listener<'_> {
         self.report_over(&session, "quiet for long")
     }
 
-    /// Stops following a session, and reports that.
+    /// Stops following a session, and reports that. What a live process does then is unknown.
     pub(crate) fn stop(&mut self, id: SessionId) -> Vec<Changed> {
-        let changes = self.report_stop(id);
+        let changes = match self.followed.session(id) {
+            None => Vec::new(),
+            Some(session) if self.is_live(&session.key) => vec![self.report_lost(&session.key)],
+            Some(session) => self.report_over(&session, "no longer followed"),
+        };
         self.followed.forget(id);
         changes
-    }
-
-    /// Reports that a session is no longer followed. What a live process does then is unknown.
-    fn report_stop(&mut self, id: SessionId) -> Vec<Changed> {
-        let Some(session) = self.followed.session(id) else { return Vec::new() };
-        if self.is_live(&session.key) {
-            return vec![self.report_lost(&session.key)];
-        }
-        self.report_over(&session, "no longer followed")
     }
 
     /// Reports that a machine is no longer connected.
