@@ -93,8 +93,9 @@ impl Followed {
         let FollowedSession { recorder, is_ready, .. } = self.sessions.get(&id)?;
         let key = recorder.progress().thread.clone()?;
         let grew = recorder.progress().grew.and_then(millis_of).filter(|_| !is_ready);
-        let last = recorder.last_time(&key).into_iter().chain(grew).min();
-        let threads = recorder.threads().map(|(key, time)| (key.to_owned(), time)).collect();
+        let threads: Vec<_> = recorder.threads().map(|(key, time)| (key.to_owned(), time)).collect();
+        let last = threads.iter().find(|(thread, _)| *thread == key).map(|(_, time)| *time);
+        let last = last.into_iter().chain(grew).min();
         let machine = recorder.machine().map(str::to_owned);
         Some(Session { key, threads, machine, last, grew })
     }

@@ -128,11 +128,6 @@ impl Recorder {
         self.threads.clear();
     }
 
-    /// The time of the last event of a thread, if this recorder has written to it.
-    pub(crate) fn last_time(&self, key: &str) -> Option<Millis> {
-        self.threads.get(key).map(|recorded| recorded.last).filter(|last| *last > 0)
-    }
-
     /// The threads that this recorder has written to, with the times of their last events.
     pub(crate) fn threads(&self) -> impl Iterator<Item = (&str, Millis)> {
         let times = self.threads.iter().map(|(key, recorded)| (key.as_str(), recorded.last));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use crate::events::payload::{Derived, Metadata, Payload, Type};
-use crate::events::turns::{self, Turns};
+use crate::events::turns::Turns;
 use crate::events::{Millis, push_bounded};
 use crate::fault::may_panic_here;
 use crate::list::item::Item;
@@ -117,8 +117,7 @@ pub struct Filter {
     pub step: Option<String>,
     /// Only those that belong to no item.
     pub outside: bool,
-    /// Only those of the turn with this index, which is read as its number, from 1 on.
-    #[serde(deserialize_with = "turns::index")]
+    /// Only those of the turn with this number, from 1 on.
     pub turn: Option<usize>,
     /// Only this number of newest ones.
     pub limit: Option<usize>,
@@ -262,7 +261,7 @@ impl Observations {
     /// The observations that the filter admits, newest last.
     pub(crate) fn select(&self, filter: &Filter, turns: &Turns) -> Vec<Arc<Observation>> {
         let admits = |one: &&Arc<Observation>| {
-            filter.admits(one) && filter.turn.is_none_or(|turn| turns.of(one) == turn)
+            filter.admits(one) && filter.turn.is_none_or(|turn| turns.of(one) + 1 == turn)
         };
         let newest = self.kept.iter().rev().filter(admits).take(filter.limit.unwrap_or(usize::MAX));
         let mut chosen: Vec<_> = newest.cloned().collect();

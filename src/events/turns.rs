@@ -8,8 +8,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Millis;
@@ -57,12 +56,6 @@ impl Commit {
         let id = operation.id.clone().filter(|_| operation.kind == GitKind::Commit)?;
         Some(Commit { id, title: operation.title.clone() })
     }
-}
-
-/// Deserializes the number of a turn, from 1 on, as its index.
-pub(crate) fn index<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
-    let index = |number: usize| number.checked_sub(1).ok_or_else(|| D::Error::custom("a number from 1 on"));
-    Option::deserialize(deserializer)?.map(index).transpose()
 }
 
 /// A prompt of the user and what came of it.

@@ -77,7 +77,7 @@ fn observations_to_lisp<'e>(env: &'e Env, thread: &str, found: &[Arc<Observation
 /// The span of the observations that a filter may admit.
 pub(super) fn span_of(thread: &Thread, filter: &Filter) -> Span {
     let Some(turn) = filter.turn else { return Span::newest(thread) };
-    let numbers = thread.turns.numbers(turn);
+    let numbers = thread.turns.numbers(turn.saturating_sub(1));
     Span::Observations(numbers.start.max(1), numbers.end.saturating_sub(1))
 }
 

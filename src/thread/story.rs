@@ -145,7 +145,26 @@ pub(crate) fn text_of(content: &Value) -> (String, bool) {
     if fields.contains_key("name") {
         return Default::default();
     }
-    (plain(content), false)
+    (described(fields), false)
+}
+
+/// The fields of an object in a line.
+fn described(fields: &Map<String, Value>) -> String {
+    let part = |(key, value): (&String, &Value)| {
+        let text = match value {
+            Value::String(text) if !text.is_empty() => text.clone(),
+            Value::Number(number) => number.to_string(),
+            Value::Bool(true) => "yes".to_owned(),
+            Value::Array(values) => values.len().to_string(),
+            // A task, or a request.
+            Value::Object(fields) => {
+                ["content", "title"].iter().find_map(|key| fields.get(*key)?.as_str())?.into()
+            }
+            _ => return None,
+        };
+        Some(format!("{key}: {text}"))
+    };
+    fields.iter().filter_map(part).collect::<Vec<_>>().join(", ")
 }
 
 /// The most telling part of the arguments of a call: the first of the usual ones, else the first short string, else all
@@ -162,8 +181,8 @@ fn argument(input: &Value) -> (String, bool) {
     let is_short = |text: &&str| !text.is_empty() && text.chars().count() < 100;
     let text = match fields.values().filter_map(Value::as_str).find(is_short) {
         Some(text) => text.to_owned(),
-        None if fields.is_empty() && parsed.is_some() => String::new(),
-        None => plain(input),
+        None if fields.is_empty() && parsed.is_none() => plain(input),
+        None => described(fields),
     };
     (text, false)
 }

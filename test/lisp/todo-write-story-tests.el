@@ -36,9 +36,9 @@
     (pcase-dolist
         (`(,name ,input ,shown)
          `(("Read" "{\"file_path\":\"/home/user/shop/till/auth.go\",\"limit\":160}"
-            "Read till/auth.go:1-160")
+            "Read till/auth.go")
            ("Read" "{\"file_path\":\"/etc/hosts\",\"offset\":20,\"limit\":5}"
-            "Read /etc/hosts:20-24")
+            "Read /etc/hosts")
            ("Bash" "{\"description\":\"Test\",\"command\":\"go test\\n./...\"}" "go test ⏎ ./...")
            ("Bash" "{\"command\":\"tail -5 \\n\\n  git add -A\\n\"}" "tail -5 ⏎ git add -A")
            ("shell" "{\"command\":[\"ls\",\"-l\"]}" "ls -l")

@@ -30,13 +30,12 @@
   (todo-write-with-store
     (let ((wire (todo-write-wire-tests--read (todo-write-test-write "a" "One"))))
       (should (equal (todo-write-wire-tests--keys wire)
-                     '("changes" "errors" "forced" "notices" "ok" "result" "resumed"
-                       "revision" "state" "summary" "told" "warnings")))
+                     '("changes" "errors" "forced" "notices" "ok" "result"
+                       "revision" "state" "summary" "warnings")))
       (should (eq (alist-get 'ok wire) t))
       (should (equal (alist-get 'notices wire) []))
       (should (equal (alist-get 'state wire) "active"))
-      (should (equal (alist-get 'warnings wire) []))
-      (should (eq (alist-get 'resumed wire) :false)))
+      (should (equal (alist-get 'warnings wire) [])))
     (let ((wire (todo-write-wire-tests--read (todo-write "a" "[{}]"))))
       (should (eq (alist-get 'ok wire) :false))
       (should (equal (todo-write-wire-tests--keys (aref (alist-get 'errors wire) 0))
