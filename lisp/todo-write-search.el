@@ -66,23 +66,22 @@
   "Return the places of THREAD, or of all plans, that have the words of TEXT.
 They are values of `todo-write-matches' with :thread and :title, the
 newest first.  Say which journals cannot be read.  `C-g' quits."
-  (if thread
-      (mapcar (lambda (place) `(:thread ,thread :title ,thread . ,place))
-              (todo-write-matches thread text todo-write-search--limit))
-    (pcase-let* ((todo-write-core-wait-words "Searching all plans")
-                 (`(,places . ,unreadable)
-                  (todo-write-core-call todo-write-dyn--search-all text todo-write-search--limit)))
-      (dolist (problem unreadable)
-        (message "%s" problem))
-      (let ((kept (todo-write-threads-kept)))
-        (dolist (place places places)
-          (let ((thread (plist-get place :thread)))
-            (unless (plist-get place :title)
-              (plist-put place :title
+  (pcase-let* ((todo-write-core-wait-words "Searching")
+               (`(,places . ,unreadable)
+                (todo-write-core-call todo-write-dyn--search
+                  thread text todo-write-search--limit)))
+    (dolist (problem unreadable)
+      (message "%s" problem))
+    (let ((kept (unless thread (todo-write-threads-kept))))
+      (dolist (place places places)
+        (let ((key (plist-get place :thread)))
+          (plist-put place :title
+                     (or thread
+                         (plist-get place :title)
                          (todo-write-plan-name
-                          thread nil nil
-                          (seq-find (lambda (one) (equal thread (plist-get one :key)))
-                                    kept))))))))))
+                          key nil nil
+                          (seq-find (lambda (one) (equal key (plist-get one :key)))
+                                    kept)))))))))
 
 ;;;###autoload
 (defun todo-write-search (text &optional thread)

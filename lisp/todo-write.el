@@ -393,7 +393,7 @@ not count.  The value is a list of plists, newest first:
   :item       the id of its task, or nil
 Signal `todo-write-input-error' if TEXT is blank.  The thread is read
 from its journal and not loaded."
-  (todo-write-core-call todo-write-dyn--search thread text limit))
+  (car (todo-write-core-call todo-write-dyn--search (or thread "") text limit)))
 
 (defun todo-write-patch (thread &optional id path)
   "Return the recorded changes of THREAD as one unified diff, a string.

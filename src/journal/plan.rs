@@ -398,7 +398,7 @@ impl Plan {
                 span = span.to_the_end();
             }
             let mut read = journal.of_span(&span).map_err(|reason| failed(journal, reason))?;
-            for record in self.unsaved.iter().flat_map(|unsaved| &unsaved.records) {
+            for record in self.unsaved_records() {
                 read.iter_mut().for_each(|thread| thread.apply(record));
             }
             *older = read.map(|thread| OlderThread { key: self.key().to_owned(), version, thread });
@@ -406,12 +406,9 @@ impl Plan {
         Ok(older.as_ref().map_or(&self.thread, |older| &older.thread))
     }
 
-    /// All records, oldest first, with those that are not saved.
-    pub(super) fn records(&self) -> Result<Vec<Record>, Error> {
-        let Some(journal) = &self.journal else { return Ok(Vec::new()) };
-        let mut records = journal.records().map_err(|reason| failed(journal, reason))?;
-        records.extend(self.unsaved.iter().flat_map(|unsaved| &unsaved.records).cloned());
-        Ok(records)
+    /// The records that are not saved, oldest first.
+    pub(super) fn unsaved_records(&self) -> impl Iterator<Item = &Record> {
+        self.unsaved.iter().flat_map(|unsaved| &unsaved.records)
     }
 
     /// Whether the thread may leave memory, since its journal has all of it.

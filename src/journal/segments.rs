@@ -265,12 +265,6 @@ impl Journal {
         Ok(opened.map(|opened| opened.thread))
     }
 
-    /// The records of all segments, oldest first.
-    pub(crate) fn records(&self) -> io::Result<Vec<Record>> {
-        let records = folder::segments(&self.folder).into_iter().map(|(_, path)| records_of(&path));
-        Ok(records.collect::<io::Result<Vec<_>>>()?.concat())
-    }
-
     /// The oldest segments, up to the last one of a span, and the place of its first one.
     fn segments_of(&self, span: &Span) -> (Vec<(u64, PathBuf)>, usize) {
         let first = self.segments().rev().find(|segment| span.is_begun_before(segment));

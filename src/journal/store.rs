@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::folder;
 use super::plan::{OlderThread, Plan};
-use super::search::{Match, PlanToSearch, Query, Search};
+use super::search::{PlanToSearch, Query, Search};
 use super::segments::{Durability, Span};
 use super::summary::KeptPlan;
 use crate::error::Error;
@@ -286,39 +286,34 @@ impl Store {
         Ok(thread.observations().reported().filter(|one| is_of(one)).cloned().collect())
     }
 
-    /// The newest places of a plan that have all the words, newest first.
-    pub fn search(&mut self, key: &str, query: Query, limit: usize) -> Result<Vec<Match>, Error> {
-        let mut search = Search::new(query);
-        if let Some(plan) = self.plan(key)? {
-            let records = plan.records()?;
-            records.iter().for_each(|record| search.add_record(record));
-            if records.is_empty() {
-                search.add_thread(plan);
-            }
-        }
-        Ok(search.finish(limit))
-    }
-
-    /// All plans, for [`super::search::search_plans`].
-    pub fn plans_to_search(&self, query: &Query) -> Vec<PlanToSearch> {
+    /// The plan with a key, or all, for [`super::search::search_plans`].
+    pub fn plans_to_search(&mut self, key: Option<&str>, query: &Query) -> Result<Vec<PlanToSearch>, Error> {
+        key.map(|key| self.plan(key).map(drop)).transpose()?;
         let mut plans = Vec::new();
-        for plan in self.plans.values().filter(|plan| plan.journal().is_none_or(|one| one.place().is_none()))
-        {
+        let asked = self.plans.values().filter(|plan| key.is_none_or(|key| key == plan.key()));
+        for plan in asked.filter(|plan| plan.journal().is_none_or(|one| one.place().is_none())) {
             let mut search = Search::new(query.clone());
             search.add_thread(plan);
             let (key, title) = (plan.key().to_owned(), plan.title().map(str::to_owned));
             plans.push(PlanToSearch { key, title, segments: Vec::new(), search });
         }
-        for folder in self.folder().map(folders).unwrap_or_default() {
+        let asked = |root| match key {
+            Some(key) => BTreeSet::from([folder::folder_of(root, key)]),
+            None => folders(root),
+        };
+        for folder in self.folder().map(asked).unwrap_or_default() {
             // The small file may be missing, or older than the title.
             let known = KeptPlan::read(&folder).map(|(known, _)| (known.key, known.summary.title));
             let known = known.or_else(|| folder::key_of(&folder).map(|key| (key, None)));
             let Some((key, title)) = known else { continue };
-            let title = self.plans.get(&key).map_or(title, |plan| plan.title().map(str::to_owned));
+            let (in_memory, mut search) = (self.plans.get(&key), Search::new(query.clone()));
+            let title = in_memory.map_or(title, |plan| plan.title().map(str::to_owned));
+            let unsaved = in_memory.into_iter().flat_map(Plan::unsaved_records);
+            unsaved.for_each(|record| search.add_record(record));
             let segments = folder::segments(&folder).into_iter().map(|(_, path)| path).collect();
-            plans.push(PlanToSearch { key, title, segments, search: Search::new(query.clone()) });
+            plans.push(PlanToSearch { key, title, segments, search });
         }
-        plans
+        Ok(plans)
     }
 
     /// How the agent of a plan of this process ended by its journal, and when that last changed.

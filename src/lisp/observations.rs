@@ -16,7 +16,7 @@ use super::{now, with_module};
 use crate::error::{Error, Problem};
 use crate::events::observation::{Details, Filter, Observation, Payload, Phase, Type};
 use crate::events::work::CallOutcome;
-use crate::journal::search::{Match, Place, Query, search_plans};
+use crate::journal::search::{Place, Query, search_plans};
 use crate::journal::segments::Span;
 use crate::named::Name;
 use crate::text::excerpt;
@@ -63,12 +63,6 @@ impl TryFrom<Json> for Files {
     }
 }
 
-/// The words of a search.
-fn query(text: &str) -> Result<Query> {
-    let blank = || Error::Argument(Problem::new("text", format!("{text:?}"), "words"));
-    Ok(Query::of(text).ok_or_else(blank)?)
-}
-
 fn observations_to_lisp<'e>(env: &'e Env, thread: &str, found: &[Arc<Observation>]) -> Result<Object<'e>> {
     let shown: Vec<_> = found.iter().map(|observation| shown::observation(thread, observation)).collect();
     ser::to_lisp(env, &Vector(shown)).map(Object)
@@ -107,20 +101,15 @@ lisp! { env =>
         ser::to_lisp(env, &shown::observation(&thread, &observation)).map(Object)?
     }
 
-    /// See `todo-write-matches'.
-    fn search(thread: Key, text: String, limit: usize) -> Vec<Match> {
-        let query = query(&text)?;
-        with_module(|module| module.store.search(&thread, query, limit))?
-    }
-
-    /// Return the newest LIMIT places of all threads that have all words of TEXT, newest first.
+    /// Return the newest LIMIT places of THREAD that have all words of TEXT, newest first; of all if that is nil.
     ///
     /// The value is a cons.  Its car is a list of plists as from `todo-write-matches' with `:thread' and
     /// `:title', strings; the title is nil if the thread has none.  Its cdr is a list of sentences about
     /// journals that cannot be read.
-    fn search_all(text: String, limit: usize) -> (Vec<Place>, Vec<String>) {
-        let query = query(&text)?;
-        let plans = with_module(|module| module.store.plans_to_search(&query));
+    fn search(thread: Option<Key>, text: String, limit: usize) -> (Vec<Place>, Vec<String>) {
+        let blank = || Error::Argument(Problem::new("text", format!("{text:?}"), "words"));
+        let query = Query::of(&text).ok_or_else(blank)?;
+        let plans = with_module(|module| module.store.plans_to_search(thread.as_deref(), &query))?;
         let begun = Instant::now();
         // `C-g` ends the search.
         let step = |done, all| env.call(say_wait, (begun.elapsed().as_secs_f64(), done * 100 / all)).map(drop);

@@ -233,7 +233,13 @@ fn a_journal_of_a_later_version_is_left_alone_with_a_message() {
     let mut store = store(folder.path());
     let expected = format!("{} was written by another version of todo-write", path.display());
     assert!(store.get(KEY).unwrap_err().to_string().contains(&expected));
-    assert!(store.search(KEY, Query::of("later").unwrap(), 9).unwrap_err().to_string().contains(&expected));
+    assert!(
+        store
+            .plans_to_search(Some(KEY), &Query::of("later").unwrap())
+            .unwrap_err()
+            .to_string()
+            .contains(&expected)
+    );
     for (n, content) in ["One", "Two"].into_iter().enumerate() {
         edit(open(&mut store), Edit::Add { content: content.into(), position: None }, 2);
         let warnings = store.take_warnings();
@@ -294,7 +300,12 @@ fn a_journal_that_cannot_be_read_is_an_error_and_never_an_empty_plan() {
     for _ in 0..2 {
         assert!(user.get(KEY).unwrap_err().to_string().contains(expected));
     }
-    assert!(user.search(KEY, Query::of("read").unwrap(), 9).unwrap_err().to_string().contains(expected));
+    assert!(
+        user.plans_to_search(Some(KEY), &Query::of("read").unwrap())
+            .unwrap_err()
+            .to_string()
+            .contains(expected)
+    );
     set_mode(0o600);
     assert_eq!(contents(user.get(KEY).unwrap().unwrap().list()), ["Read"]);
     // A write goes on in memory, says so, and is saved beside what was there once that can be read.

@@ -384,7 +384,7 @@ fn a_search_finds_what_is_in_plans_without_a_small_file() {
     let mut before = store(folder.path());
     write(open(&mut before), &[("Mend the fence", Pending)], 1);
     let found = |store: &mut Store| {
-        let plans = store.plans_to_search(&Query::of("fence").unwrap());
+        let plans = store.plans_to_search(None, &Query::of("fence").unwrap()).unwrap();
         let found = search_plans(plans, 9, |_, _| Ok::<(), ()>(())).unwrap().0;
         found.into_iter().map(|place| place.thread).collect::<Vec<_>>()
     };

@@ -23,7 +23,7 @@ use expected::expected;
 use followed::{Followed, NOW, fixture_path, list, rows};
 use serde_json::{Value, json};
 use todo_write::events::observation::{Filter, Type};
-use todo_write::journal::search::Query;
+use todo_write::journal::search::{Query, search_plans};
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::recorder::Recorder;
@@ -457,8 +457,9 @@ fn what_is_not_recorded_says_which_name_is_why() {
     let excluded: Vec<_> = all.iter().filter_map(|one| one.payload.call()?.excluded.as_deref()).collect();
     assert_eq!(excluded, ["d/.env"; 4]);
     let query = Query::of("recorded .env").unwrap();
-    let found = followed.store.search("claude:s", query, 9).unwrap();
-    assert!(found.iter().all(|found| found.line == "not recorded: names d/.env"), "{found:?}");
+    let plans = followed.store.plans_to_search(Some("claude:s"), &query).unwrap();
+    let (found, _) = search_plans(plans, 9, |_, _| Ok::<(), ()>(())).unwrap();
+    assert!(found.iter().all(|place| place.found.line == "not recorded: names d/.env"), "{found:?}");
     assert_eq!(found.len(), 4);
 }
 
