@@ -2,7 +2,7 @@
 
 use super::function::{Object, lisp};
 use super::read::Key;
-use super::ser::{self, Sparse};
+use super::ser;
 use super::shown::{self, ShownChange, ShownItem, ShownRevision};
 use super::threads::{of_items, replacements, with_span, with_thread};
 use crate::events::work::Part;
@@ -31,24 +31,24 @@ lisp! { env =>
             (thread.revisions().iter().filter_map(of_item).collect(), replacements(thread))
         })?;
         let shown = found.iter().map(|(revision, changes)| {
-            let shown = |change| Sparse(ShownChange::<ShownItem>::of(change, revision.stamp.timestamp));
+            let shown = |change| ShownChange::<ShownItem>::of(change, revision.stamp.timestamp);
             (ShownRevision::of(revision, &starts), changes.iter().map(shown).collect::<Vec<_>>())
         });
         ser::to_lisp(env, &shown.collect::<Vec<_>>()).map(Object)?
     }
 
     /// See `todo-write-items-removed'.
-    fn items_removed(thread: Key) -> Sparse<Vec<ShownItem>> {
+    fn items_removed(thread: Key) -> Vec<ShownItem> {
         shown::items(&with_thread(env, &thread, Thread::removed)?)
     }
 
     /// See `todo-write-items-dropped'.
-    fn items_dropped(thread: Key) -> Sparse<Vec<ShownItem>> {
+    fn items_dropped(thread: Key) -> Vec<ShownItem> {
         shown::items(&with_thread(env, &thread, Thread::dropped)?)
     }
 
     /// Return the completed items that the agent of THREAD took off its list, oldest first.
-    fn items_cleared(thread: Key) -> Sparse<Vec<ShownItem>> {
+    fn items_cleared(thread: Key) -> Vec<ShownItem> {
         shown::items(&with_thread(env, &thread, Thread::cleared)?)
     }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::function::Object;
 use super::now;
-use super::ser::{self, Json, Sparse, Vector};
+use super::ser::{self, Json, Vector};
 use crate::error::Problem;
 use crate::events::Millis;
 use crate::events::observation::{Observation, Type, id_of};
@@ -46,7 +46,7 @@ pub(super) struct ShownOutcome<Changes, Summary> {
 }
 
 /// The outcome of a write or edit as Lisp has it.
-pub(super) type PlanOutcome = Sparse<ShownOutcome<ShownChanges<ShownItem>, ShownSummary>>;
+pub(super) type PlanOutcome = ShownOutcome<ShownChanges<ShownItem>, ShownSummary>;
 
 /// An outcome as Lisp has it.
 pub(super) fn outcome(outcome: Outcome, summary: ShownSummary, warnings: Vec<String>) -> PlanOutcome {
@@ -54,7 +54,7 @@ pub(super) fn outcome(outcome: Outcome, summary: ShownSummary, warnings: Vec<Str
     let state = summary.others.state;
     let changes = outcome.changes.as_slice();
     let changes = (!changes.is_empty()).then(|| ShownChanges::of(changes, outcome.timestamp, false));
-    Sparse(ShownOutcome { ok, revision, result, changes, notices, errors, forced, state, warnings, summary })
+    ShownOutcome { ok, revision, result, changes, notices, errors, forced, state, warnings, summary }
 }
 
 /// A summary of a thread as Lisp has it, without the prompt.
@@ -107,8 +107,8 @@ impl Serialize for ShownItem {
 }
 
 /// Items as Lisp has them.
-pub(super) fn items(items: &[Arc<Item>]) -> Sparse<Vec<ShownItem>> {
-    Sparse(items.iter().map(ShownItem::from).collect())
+pub(super) fn items(items: &[Arc<Item>]) -> Vec<ShownItem> {
+    items.iter().map(ShownItem::from).collect()
 }
 
 /// A change, with its items as `I`.
@@ -187,7 +187,7 @@ pub(super) fn changes_by_kind<'e, 'c, T, I: From<&'c T> + Serialize>(
     warnings: &[String],
     timestamp: Millis,
 ) -> Result<Object<'e>> {
-    let shown = all.iter().map(|change| ser::to_lisp(env, &Sparse(ShownChange::<I>::of(change, timestamp))));
+    let shown = all.iter().map(|change| ser::to_lisp(env, &ShownChange::<I>::of(change, timestamp)));
     let shown = shown.collect::<Result<Vec<_>>>()?;
     let mut fields = vec![
         ser::keyword(env, "timestamp")?,
@@ -280,12 +280,12 @@ pub(super) enum ShownContent<'o> {
     #[serde(rename_all = "camelCase")]
     Plan {
         revision: u64,
-        todo_list: Vector<Sparse<Vec<ShownItem>>>,
-        changes: Sparse<ShownChanges<ShownItem>>,
+        todo_list: Vector<Vec<ShownItem>>,
+        changes: ShownChanges<ShownItem>,
     },
     #[serde(rename_all = "camelCase")]
     Status {
-        item: Sparse<ShownItem>,
+        item: ShownItem,
         status: Status,
         previous_status: Option<Status>,
     },
@@ -301,10 +301,10 @@ pub(super) fn observation<'o>(
         Some(Derived::Plan { revision, todo_list, changes }) => ShownContent::Plan {
             revision: *revision,
             todo_list: Vector(items(todo_list)),
-            changes: Sparse(ShownChanges::of(changes, observation.timestamp, true)),
+            changes: ShownChanges::of(changes, observation.timestamp, true),
         },
         Some(Derived::Status { item, previous_status }) => ShownContent::Status {
-            item: Sparse(ShownItem::from(item)),
+            item: ShownItem::from(item),
             status: item.status,
             previous_status: *previous_status,
         },

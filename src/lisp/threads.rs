@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 
 use super::function::{Object, lisp};
 use super::read::{Input, Key};
-use super::ser::{Sparse, Vector};
+use super::ser::Vector;
 use super::shown::{self, PlanOutcome, ShownItem, ShownRevision, ShownSummary, ShownTimes};
 use super::{Module, de, now, with_module};
 use crate::events::Millis;
@@ -131,7 +131,7 @@ struct ShownKept {
     modified: Millis,
     name: Option<String>,
     new: usize,
-    plan: Sparse<ShownSummary>,
+    plan: ShownSummary,
 }
 
 lisp! { env =>
@@ -231,7 +231,7 @@ lisp! { env =>
     }
 
     /// See `todo-write-items'.
-    fn items(thread: Key, revision: Option<u64>) -> Vector<Sparse<Vec<ShownItem>>> {
+    fn items(thread: Key, revision: Option<u64>) -> Vector<Vec<ShownItem>> {
         let span = |thread: &Thread| {
             let revision = revision.unwrap_or(thread.revisions().last());
             Span::Revisions(revision, revision)
@@ -244,10 +244,10 @@ lisp! { env =>
     }
 
     /// See `todo-write-item'.
-    fn item(thread: Key, id: String) -> Option<Sparse<ShownItem>> {
+    fn item(thread: Key, id: String) -> Option<ShownItem> {
         with_thread(env, &thread, |thread| {
             let item = thread.list().iter().find(|item| item.id == id);
-            item.map(|item| Sparse(ShownItem::from(item)))
+            item.map(ShownItem::from)
         })?
     }
 
@@ -316,8 +316,8 @@ lisp! { env =>
     }
 
     /// See `todo-write-summary'.
-    fn summary(thread: Key) -> Sparse<ShownSummary> {
-        summary_of(env, &thread).map(Sparse)?
+    fn summary(thread: Key) -> ShownSummary {
+        summary_of(env, &thread)?
     }
 
     /// See `todo-write-revisions'.
@@ -377,7 +377,7 @@ lisp! { env =>
             kept.into_iter().map(|KeptPlan { key, about, modified, mut summary, new, .. }| ShownKept {
                 name: summary.prompt.take(),
                 new,
-                plan: Sparse(ShownSummary::of(summary, false)),
+                plan: ShownSummary::of(summary, false),
                 key,
                 about,
                 modified,
