@@ -172,11 +172,11 @@ protocol are parts of files, which the agent may show with other tabs."
             ((and (stringp content) (stringp old))
              (list (list :path path :oldText old :newText content)))
             ((and (stringp old) (stringp from) (stringp to) (not (string-empty-p from)))
-             (pcase (todo-write-core-call todo-write-dyn--text-edited
-                      (todo-write-core-plain old) (todo-write-core-plain from)
-                      (todo-write-core-plain to) all)
-               ('too-large (list (list :path path :oldText from :newText to :inexact t)))
-               ((and new (pred identity)) (list (list :path path :oldText old :newText new)))))))))
+             (if-let* ((new (todo-write-core-call todo-write-dyn--text-edited
+                              (todo-write-core-plain old) (todo-write-core-plain from)
+                              (todo-write-core-plain to) all)))
+                 (list (list :path path :oldText old :newText new))
+               (list (list :path path :oldText from :newText to :inexact t))))))))
 
 (provide 'todo-write-acp-work)
 ;;; todo-write-acp-work.el ends here

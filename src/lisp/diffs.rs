@@ -5,24 +5,15 @@ use serde_json::{Map, Value as Json};
 
 use super::function::{Object, lisp};
 use super::now;
-use super::ser::{Symbol, Vector};
+use super::ser::Vector;
 use super::shown::{ShownObservation, ShownOutcome, changes_by_kind};
 use super::work::ShownWork;
 use crate::error::{Error, Problem};
-use crate::events::edit::{self, Edit, NotApplied};
+use crate::events::edit::{self, Edit};
 use crate::list::untyped::{self, UntypedItem};
 use crate::wire::TOOL;
 
 const VALUES: &str = "an outcome, changes, an observation, a stream event, work or a patch";
-
-/// The text after edits, or why they do not apply.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Edited {
-    Text(String),
-    TooLarge(Symbol<&'static str>),
-    Missing(Option<()>),
-}
 
 lisp! { env =>
     /// See `todo-write-diff'.
@@ -39,13 +30,9 @@ lisp! { env =>
 
     /// Return TEXT with NEW in place of OLD; of each occurrence if ALL is non-nil, else of the first.
     ///
-    /// The value is nil if OLD does not occur, and `too-large' if the result would be.
-    fn text_edited(text: String, old: String, new: String, all: bool) -> Edited {
-        match edit::apply(&text, &[Edit { old, new, all }]) {
-            Ok(text) => Edited::Text(text),
-            Err(NotApplied::Missing) => Edited::Missing(None),
-            Err(NotApplied::TooLarge) => Edited::TooLarge(Symbol("too-large")),
-        }
+    /// The value is nil if OLD does not occur, or the result would be too large.
+    fn text_edited(text: String, old: String, new: String, all: bool) -> Option<String> {
+        edit::apply(&text, &[Edit { old, new, all }]).ok()
     }
 
     /// Return the definition of the tool `todo_write' as MCP has it, JSON text.
