@@ -52,14 +52,17 @@ pub use write::WriteOptions;
 
 /// The outcome of a write or an edit.
 #[allow(missing_docs)]
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Outcome {
     pub ok: bool,
     /// The number of the newest revision, which is the same as before if nothing changed.
     pub revision: u64,
     /// The text for the model.
     pub result: String,
+    #[serde(skip)]
     pub timestamp: Millis,
+    #[serde(skip)]
     pub changes: Vec<Change<Arc<Item>>>,
     /// What was repaired.
     pub notices: Vec<String>,

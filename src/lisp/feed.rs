@@ -9,11 +9,10 @@ use std::time::{Duration, Instant};
 use emacs::{Env, Result};
 use serde::Serialize;
 
-use super::function::{Object, lisp};
+use super::function::lisp;
 use super::read::Key;
-use super::ser;
 use super::shown::{self, PlanOutcome, ShownSummary};
-use super::{Module, guarded, now, with_module};
+use super::{Module, now, with_module};
 use crate::channel::Channel;
 use crate::error::Error;
 use crate::followed::{Followed, FollowedSession, Listener};
@@ -53,17 +52,6 @@ enum News {
     Refused(String),
     #[serde(untagged)]
     Message(Message),
-}
-
-impl News {
-    /// The session that it is about, if it is about one.
-    fn session(&self) -> Option<SessionId> {
-        match self {
-            News::Read { session, .. } | News::Progress(session, ..) => Some(*session),
-            News::Message(message) => message.session(),
-            _ => None,
-        }
-    }
 }
 
 /// The update of a thread by a transcript.
@@ -215,20 +203,8 @@ lisp! { env =>
     ///
     /// In what a program said, `:arguments' is JSON text and `:roles' a list of strings.  Each call must be answered by a
     /// command `answer', unless it is cancelled or its connection closes.
-    fn feed() -> Object<'_> {
-        let mut news = Vec::new();
-        for one in with_module(|module| module.feed()) {
-            match guarded(env, || ser::to_lisp(env, &one)) {
-                Ok(object) => news.push(object),
-                // The others are told all the same.
-                Err(_) => {
-                    for one in with_module(|module| module.lose(one.session())) {
-                        news.push(ser::to_lisp(env, &one)?);
-                    }
-                }
-            }
-        }
-        env.list(&news).map(Object)?
+    fn feed() -> Vec<News> {
+        with_module(Module::feed)
     }
 }
 

@@ -243,33 +243,27 @@ struct Elements<'e> {
     values: Vec<Value<'e>>,
 }
 
-impl<'e> ser::SerializeSeq for Elements<'e> {
-    type Ok = Value<'e>;
-    type Error = Failed;
+/// Implements the traits of values with elements.
+macro_rules! elements {
+    ($($elements:ident $serialize:ident)+) => { $(
+        impl<'e> ser::$elements for Elements<'e> {
+            type Ok = Value<'e>;
+            type Error = Failed;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> std::result::Result<(), Failed> {
-        self.values.push(value.serialize(self.serializer.of_parts())?);
-        Ok(())
-    }
+            fn $serialize<T: Serialize + ?Sized>(&mut self, value: &T) -> std::result::Result<(), Failed> {
+                self.values.push(value.serialize(self.serializer.of_parts())?);
+                Ok(())
+            }
 
-    fn end(self) -> Lisp<'e> {
-        let is_vector = self.serializer.is_json || self.serializer.mark == Mark::Vector;
-        Ok(self.serializer.env.call(if is_vector { vector } else { list }, &self.values)?)
-    }
+            fn end(self) -> Lisp<'e> {
+                let is_vector = self.serializer.is_json || self.serializer.mark == Mark::Vector;
+                Ok(self.serializer.env.call(if is_vector { vector } else { list }, &self.values)?)
+            }
+        }
+    )+ };
 }
 
-impl<'e> ser::SerializeTupleVariant for Elements<'e> {
-    type Ok = Value<'e>;
-    type Error = Failed;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> std::result::Result<(), Failed> {
-        ser::SerializeSeq::serialize_element(self, value)
-    }
-
-    fn end(self) -> Lisp<'e> {
-        ser::SerializeSeq::end(self)
-    }
-}
+elements! { SerializeSeq serialize_element SerializeTupleVariant serialize_field }
 
 impl<'e> ser::SerializeTuple for Elements<'e> {
     type Ok = Value<'e>;

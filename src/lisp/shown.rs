@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use super::function::Object;
 use super::now;
 use super::ser::{self, Json, Vector};
-use crate::error::Problem;
 use crate::events::Millis;
 use crate::events::observation::{Observation, Type, id_of};
 use crate::events::payload::{Derived, Metadata};
@@ -27,18 +26,10 @@ use crate::thread::{Outcome, State};
 /// An outcome, with the summary of the thread after the call and the store's warnings.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ShownOutcome<Changes, Summary> {
-    #[serde(default)]
-    ok: bool,
-    revision: u64,
-    result: String,
+    #[serde(flatten)]
+    outcome: Outcome,
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<Changes>,
-    #[serde(default)]
-    notices: Vec<String>,
-    #[serde(default)]
-    errors: Vec<Problem>,
-    #[serde(default)]
-    forced: Vec<String>,
     state: State,
     #[serde(default)]
     warnings: Vec<String>,
@@ -50,11 +41,9 @@ pub(super) type PlanOutcome = ShownOutcome<ShownChanges<ShownItem>, ShownSummary
 
 /// An outcome as Lisp has it.
 pub(super) fn outcome(outcome: Outcome, summary: ShownSummary, warnings: Vec<String>) -> PlanOutcome {
-    let Outcome { ok, revision, result, notices, errors, forced, .. } = outcome;
-    let state = summary.others.state;
-    let changes = outcome.changes.as_slice();
-    let changes = (!changes.is_empty()).then(|| ShownChanges::of(changes, outcome.timestamp, false));
-    ShownOutcome { ok, revision, result, changes, notices, errors, forced, state, warnings, summary }
+    let all = outcome.changes.as_slice();
+    let changes = (!all.is_empty()).then(|| ShownChanges::of(all, outcome.timestamp, false));
+    ShownOutcome { outcome, changes, state: summary.others.state, warnings, summary }
 }
 
 /// A summary of a thread as Lisp has it, without the prompt.
