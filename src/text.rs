@@ -5,6 +5,7 @@ pub mod lines;
 pub mod path;
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 use memchr::memchr;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
@@ -55,49 +56,35 @@ pub fn one_line(text: &str) -> (Cow<'_, str>, bool) {
 fn without_sequences(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
-    // U+0085 is a line break.
-    let is_start = |c| matches!(c, '\u{1b}' | '\u{80}'..='\u{84}' | '\u{86}'..='\u{9f}');
-    while let Some(start) = rest.find(is_start) {
+    while let Some(start) = rest.find('\u{1b}') {
         kept.push_str(&rest[..start]);
         rest = &rest[start + sequence_length(&rest[start..])..];
     }
     kept + rest
 }
 
-/// The number of bytes of the control sequence at the start of a text: `ESC` and a letter, or the one
-/// character in their place, and what belongs to them.
+/// The number of bytes of the control sequence at the start of a text: `ESC`, a letter, and what belongs to them.
 fn sequence_length(text: &str) -> usize {
-    let mut characters = text.chars();
-    let (letter, is_escape) = match characters.next() {
-        Some('\u{1b}') => (characters.next(), true),
-        Some(c1) => (char::from_u32(u32::from(c1) - 0x40), false),
-        None => return 0,
+    let bytes = text.as_bytes();
+    let behind_all = |start: usize, kind: RangeInclusive<u8>| {
+        start + bytes[start..].iter().take_while(|byte| kind.contains(byte)).count()
     };
-    let rest = characters.as_str();
-    let start = text.len() - rest.len();
-    let skip = |rest: &str, bytes: std::ops::RangeInclusive<u8>| {
-        rest.bytes().take_while(|byte| bytes.contains(byte)).count()
+    let behind_one = |start: usize, kind: RangeInclusive<u8>| {
+        start + usize::from(bytes.get(start).is_some_and(|byte| kind.contains(byte)))
     };
-    let with_final = |length: usize, bytes: std::ops::RangeInclusive<u8>| {
-        start + length + usize::from(rest.as_bytes().get(length).is_some_and(|byte| bytes.contains(byte)))
-    };
-    match letter {
+    match bytes.get(1) {
         // A control sequence: parameters, intermediates and a final character.
-        Some('[') => {
-            let parameters = skip(rest, b'0'..=b'?');
-            with_final(parameters + skip(&rest[parameters..], b' '..=b'/'), b'@'..=b'~')
+        Some(b'[') => behind_one(behind_all(behind_all(2, b'0'..=b'?'), b' '..=b'/'), b'@'..=b'~'),
+        // A control string, such as a title or a link. One that is not ended takes the rest of the line.
+        Some(b'P' | b'X' | b']' | b'^' | b'_') => {
+            let line = &text[..memchr(b'\n', bytes).unwrap_or(text.len())];
+            let ends = ["\u{7}", "\u{1b}\\"].into_iter();
+            let ends = ends.filter_map(|end| Some(2 + line[2..].find(end)? + end.len()));
+            ends.min().unwrap_or(line.len())
         }
-        // A control string, such as a title or a link. One that is not ended takes the rest of the line, but
-        // not if its start may be a wrongly decoded quotation mark.
-        Some('P' | 'X' | ']' | '^' | '_') => {
-            let line = &rest[..memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len())];
-            let ends = ["\u{7}", "\u{9c}", "\u{1b}\\"];
-            let end = ends.iter().filter_map(|end| Some(line.find(end)? + end.len())).min();
-            start + end.unwrap_or(if is_escape { line.len() } else { 0 })
-        }
-        Some(' '..='/') if is_escape => with_final(skip(rest, b' '..=b'/'), b'0'..=b'~'),
-        Some('0'..='~') => start,
-        _ => '\u{1b}'.len_utf8(),
+        Some(b' '..=b'/') => behind_one(behind_all(1, b' '..=b'/'), b'0'..=b'~'),
+        Some(b'0'..=b'~') => 2,
+        _ => 1,
     }
 }
 
