@@ -44,7 +44,6 @@ const WITHOUT_HEADS: u64 = 2;
 /// A segment among others: where it begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Segment {
-    /// Its number.
     pub number: u64,
     /// The number of its first observation.
     pub observation: u64,
@@ -148,7 +147,6 @@ impl Span {
 struct Head<T> {
     /// [`FORMAT`].
     format: u64,
-    /// The key of the thread.
     key: String,
     /// The segments before this one, oldest first.
     older: Vec<Segment>,

@@ -60,8 +60,8 @@ pub struct Store {
 
 /// What a fact changed of an agent and its plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
 pub struct Changed {
-    /// The plan's key.
     pub thread: String,
     /// Whether the state of the plan changed, or another ending replaced that of its turn.
     #[serde(rename = "changed")]

@@ -14,14 +14,12 @@ use crate::thread::summary::Summary;
 
 /// A plan that has a journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct KeptPlan {
-    /// See [`Thread::key`].
     pub key: String,
-    /// See [`Thread::about`].
     pub about: Map<String, Value>,
     /// The time of its last revision or observation.
     pub modified: Millis,
-    /// What it shows.
     pub summary: Summary,
     /// The number of files with changes that were not reviewed.
     #[serde(default)]

@@ -49,11 +49,10 @@ wire_names! {
 /// and position: the list before has them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[allow(missing_docs)]
 pub struct Change<T> {
-    /// The kind.
     #[serde(rename = "type")]
     pub kind: ChangeKind,
-    /// The id of the changed item.
     pub item_id: String,
     /// The item after the change: added, modified, status changed.
     #[serde(skip_serializing_if = "Option::is_none")]

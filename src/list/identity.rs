@@ -19,16 +19,14 @@ use crate::list::item::{Draft, Item, Status};
 use crate::list::similarity::{Rarity, Words, similarity};
 use crate::text::composed;
 
-/// The properties of an item that matching uses.
+/// The properties of an [`Item`] that matching uses.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
 pub struct Features<'a> {
-    /// See [`crate::list::item::Body::content`].
     pub content: &'a str,
-    /// See [`crate::list::item::Body::active_form`]; empty if the item has no active form.
+    /// Empty if the item has none.
     pub active_form: &'a str,
-    /// See [`Item::status`]; none if it is unknown.
     pub status: Option<Status>,
-    /// See [`crate::list::item::Body::hint`].
     pub hint: Option<&'a str>,
 }
 

@@ -142,22 +142,17 @@ pub fn is_same_list(a: &[Arc<Item>], b: &[Arc<Item>]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(is_same)
 }
 
-/// One task of an accepted write, before [`crate::list::identity`] decides which item it is.
+/// One task of an accepted write, before [`crate::list::identity`] decides which item it is. The fields are those of
+/// [`Item`]; the texts are one line each and not blank, and `blocked_by` has the agent's own ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Draft {
-    /// As in [`Body::content`]: one line, not blank.
     pub content: String,
-    /// As in [`Item::status`].
     pub status: Status,
-    /// As in [`Body::active_form`]: one line, not blank.
     pub active_form: String,
-    /// As in [`Body::priority`].
     pub priority: Option<Priority>,
-    /// As in [`Body::hint`].
     pub hint: Option<String>,
-    /// As in [`Body::blocked_by`], but with the agent's own ids.
     pub blocked_by: Vec<String>,
-    /// As in [`Body::owner`].
     pub owner: Option<String>,
 }
 

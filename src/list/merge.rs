@@ -24,10 +24,9 @@ pub enum Conflict {
 
 /// A merged list, and the conflicts to report to the agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct Merged {
-    /// The list.
     pub list: List,
-    /// In list order.
     pub conflicts: Vec<Conflict>,
 }
 

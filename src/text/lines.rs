@@ -17,10 +17,9 @@ pub const MOST_LINES: usize = 20_000;
 
 /// The difference of two texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct TextChange {
-    /// The number of lines added.
     pub added: u64,
-    /// The number of lines removed.
     pub removed: u64,
     /// The hunks, as unified text without a header.
     pub hunks: String,
@@ -85,9 +84,7 @@ pub fn compare_within(left: &mut usize, old: &str, new: &str) -> TextChange {
 pub(crate) struct WholeHunk<'t> {
     /// The header and the lines.
     pub text: &'t str,
-    /// The number of lines added.
     pub added: u64,
-    /// The number of lines removed.
     pub removed: u64,
     /// The place of its first line in the new text, from 0.
     pub place: usize,

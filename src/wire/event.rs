@@ -27,12 +27,10 @@ wire_names! {
 
 /// The origin of events: a session's main agent or one of its subagents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Source {
-    /// The program.
     pub agent: Agent,
-    /// The session's id.
     pub session: String,
-    /// The subagent's id.
     pub subagent: Option<String>,
     /// The working directory in which it began.
     pub folder: String,
@@ -44,8 +42,8 @@ pub struct Source {
 
 /// A call that started a subagent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct SubagentCall {
-    /// The id of the call.
     pub id: String,
     /// The subagent's task, in a few words.
     pub description: String,
@@ -85,8 +83,8 @@ pub struct Transcript {
 
 /// A place in a transcript.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Place {
-    /// The file.
     pub transcript: Arc<Transcript>,
     /// The end of a line in bytes from the file's beginning, without its line feed.
     pub end: u64,
@@ -94,8 +92,8 @@ pub struct Place {
 
 /// Something that happened in a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Event {
-    /// The agent.
     pub source: Arc<Source>,
     /// The name of the line, or an empty string.
     pub uuid: String,
@@ -104,7 +102,6 @@ pub struct Event {
     /// The line after which it was known, which may be later than its own; `None` if no line tells it.
     /// Reading a file again, from its beginning, yields the same events at the same places.
     pub place: Option<Place>,
-    /// What happened.
     pub kind: EventKind,
 }
 
@@ -122,10 +119,9 @@ impl Event {
 
 /// What a call did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Effect {
-    /// How it ended, if known.
     pub outcome: Option<CallOutcome>,
-    /// The exit code of a command.
     pub exit_code: Option<i64>,
     /// Whether it ran a command, if the tool's name does not tell.
     pub is_command: Option<bool>,
@@ -137,7 +133,6 @@ pub struct Effect {
     pub others_wrote: bool,
     /// What it did in Git.
     pub git: Vec<GitOperation>,
-    /// Who refused it.
     pub refusal: Option<Refusal>,
 }
 
@@ -188,7 +183,6 @@ pub enum EventKind {
     List(PlanResult),
     /// A call of `todo_write` over MCP. An Emacs has most likely answered it, perhaps this one.
     EmacsCall {
-        /// The id of the call.
         id: String,
         /// When it was made, if its line says.
         called: Option<Millis>,

@@ -59,14 +59,8 @@ pub enum Command {
     Homes(Option<Vec<(Agent, PathBuf)>>, bool),
     /// Follows the session in a file, from its beginning. One that no user looks at, as of `claude -p`, and that the
     /// user has not asked for is silent until it has a list.
-    Follow {
-        /// The session.
-        session: SessionId,
-        /// Its file.
-        file: PathBuf,
-        /// Whether the user asked for it.
-        is_asked: bool,
-    },
+    #[allow(missing_docs)]
+    Follow { session: SessionId, file: PathBuf, is_asked: bool },
     /// Ends that.
     Stop(SessionId),
     /// Wants [`Message::Ready`] of a session.
@@ -139,8 +133,8 @@ impl Default for Settings {
 
 /// Events of a session, in the order of its files.
 #[derive(Debug, Default, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Piece {
-    /// The events.
     pub events: Vec<Event>,
     /// Whether all that the files had is read with it.
     pub is_last: bool,
@@ -168,10 +162,8 @@ pub struct Piece {
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
     /// The answer to [`Command::Hello`].
-    Welcome {
-        /// The version of the program.
-        version: String,
-    },
+    #[allow(missing_docs)]
+    Welcome { version: String },
     /// The Emacs is not served, with the reason. The program ends.
     Refused(String),
     /// It lives.
@@ -182,7 +174,7 @@ pub enum Message {
     Events(SessionId, Piece),
     /// The files of a session and of the processes in its home were read once.
     Ready {
-        /// The session.
+        #[allow(missing_docs)]
         session: SessionId,
         /// Whether its process keeps a file while it lives.
         has_processes: bool,
@@ -193,25 +185,13 @@ pub enum Message {
     Moved(SessionId, PathBuf),
     /// A session's file cannot be read, with the reason. It is no longer followed.
     Unreadable(SessionId, String),
-    /// The processes whose files are in a home: the live ones, and the sessions and ids of those that
-    /// were killed.
-    Processes {
-        /// The folder of the home.
-        home: PathBuf,
-        /// The machine, `None` for this one.
-        machine: Option<String>,
-        /// The live processes.
-        live: Vec<Process>,
-        /// The sessions that are followed of which a killed process left its file.
-        killed: Vec<(String, u32)>,
-    },
-    /// The live sessions in a home that is searched, by the clock of its machine.
-    Found {
-        /// The folder of the home.
-        home: PathBuf,
-        /// The transcripts of their main agents, newest first.
-        sessions: Vec<PathBuf>,
-    },
+    /// The processes whose files are in a home, on a machine, `None` for this one: the live ones, and the followed
+    /// sessions and ids of those that were killed, which left their files.
+    #[allow(missing_docs)]
+    Processes { home: PathBuf, machine: Option<String>, live: Vec<Process>, killed: Vec<(String, u32)> },
+    /// The transcripts of the main agents of the live sessions in a home that is searched, newest first.
+    #[allow(missing_docs)]
+    Found { home: PathBuf, sessions: Vec<PathBuf> },
     /// The answer to [`Command::Choose`].
     Choices(u64, Vec<Choice>),
     /// A root has not answered for ten seconds, or answers again.
@@ -280,24 +260,20 @@ pub enum DoorState {
 
 /// A live process, in the words of its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Process {
-    /// Its id.
     pub pid: u32,
     /// The machine on which it runs; `None` for this one.
     pub machine: Option<String>,
     /// Whether a signal such as SIGSTOP stopped it.
     pub is_suspended: bool,
-    /// Its file.
     pub file: PathBuf,
-    /// The id of its session.
     pub session: Option<String>,
     /// What it does: `idle`, `busy`, `shell` or `waiting`.
     pub status: Option<String>,
-    /// What it waits for.
     pub waiting_for: Option<String>,
     /// What its job in the background needs, such as `approve Bash: npm test`.
     pub needs: Option<String>,
-    /// The working directory.
     pub folder: Option<String>,
     /// When it started, which tells it from a later process with its id.
     pub start: Option<String>,
@@ -305,25 +281,21 @@ pub struct Process {
 
 /// A session to choose.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Choice {
     /// When its file was modified.
     pub modified: Millis,
-    /// Its file.
     pub path: PathBuf,
-    /// Whether it is one of the project.
     pub is_of_project: bool,
-    /// Its description.
     pub description: Description,
 }
 
 /// The description of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Description {
-    /// The program.
     pub agent: Agent,
-    /// The session's id.
     pub session: String,
-    /// The working directory.
     pub folder: Option<String>,
     /// The title, or the first prompt.
     pub title: Option<String>,
@@ -336,8 +308,8 @@ pub struct Description {
 
 /// How a machine is reached.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Connection {
-    /// The machine.
     pub machine: Machine,
     /// The program, an absolute name, and its arguments.
     pub command: Vec<String>,

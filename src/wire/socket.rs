@@ -34,17 +34,13 @@ pub enum Message {
     /// A call to answer. Its meaning depends on the role in which the program makes it.
     Call(Call),
     /// The program no longer waits for the answer to the call of this number.
-    Cancel {
-        /// The number.
-        call: u64,
-    },
+    #[allow(missing_docs)]
+    Cancel { call: u64 },
     /// What the agent of a session does.
     Activity(SessionActivity),
-    /// The sessions of the program have ended.
-    Bye {
-        /// Whether the agent was killed.
-        killed: bool,
-    },
+    /// The sessions of the program have ended, perhaps since the agent was killed.
+    #[allow(missing_docs)]
+    Bye { killed: bool },
     /// A message of a type that this version does not know.
     Unknown,
 }
@@ -69,14 +65,12 @@ pub enum Role {
 /// Identifies a program.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs)]
 pub struct Hello {
-    /// The version of the protocol.
     pub protocol: u32,
-    /// What the program connects for.
     pub roles: Vec<Role>,
     /// A random name, the same in each connection of the program.
     pub id: String,
-    /// The program's version.
     pub version: Option<String>,
     /// The agent, as it calls itself.
     pub client: Option<String>,
@@ -97,6 +91,7 @@ pub struct Hello {
 
 /// A call, which gets one answer.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Call {
     /// Its number in this connection.
     pub call: u64,
@@ -108,13 +103,11 @@ pub struct Call {
     pub until: Option<u64>,
     /// When the program got it from the agent, in milliseconds since the epoch.
     pub time: Option<u64>,
-    /// The id of the agent's session.
     pub session: Option<String>,
     /// How the program knows the session: `process`, `call`, `environment` or `event`.
     pub source: Option<String>,
     /// The id of the agent's tool call, which its transcript has.
     pub id: Option<String>,
-    /// The id of the subagent that calls.
     pub subagent: Option<String>,
     /// The subagent's task, in a few words.
     pub task: Option<String>,
@@ -124,8 +117,8 @@ pub struct Call {
 
 /// What the agent of a session does, as its process says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct SessionActivity {
-    /// The id of the agent's session.
     pub session: String,
     /// The id of the subagent, if it is not the main agent.
     pub subagent: Option<String>,
@@ -134,7 +127,6 @@ pub struct SessionActivity {
     pub activity: String,
     /// What it waits for, or why it failed.
     pub reason: Option<String>,
-    /// The title of the session, if the agent has one.
     pub title: Option<String>,
 }
 
@@ -146,16 +138,12 @@ pub enum Reply {
     Welcome(Welcome),
     /// Answers a call.
     Answer(Answer),
-    /// Says why the connection is closed next.
-    Refused {
-        /// A sentence for the agent.
-        text: String,
-    },
+    /// Says why the connection is closed next, a sentence for the agent.
+    #[allow(missing_docs)]
+    Refused { text: String },
     /// Says that there is something to tell the agent of a session, for which its program may ask.
-    Tell {
-        /// The session's id.
-        session: String,
-    },
+    #[allow(missing_docs)]
+    Tell { session: String },
     /// A message of a type that this version does not know.
     #[serde(other)]
     Unknown,
@@ -164,23 +152,19 @@ pub enum Reply {
 /// Identifies Emacs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[allow(missing_docs)]
 pub struct Welcome {
-    /// The version of the protocol.
     pub protocol: u32,
-    /// The version of todo-write.
     pub version: String,
-    /// The process id of Emacs.
     pub process: Option<u32>,
 }
 
 /// The answer to a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Answer {
-    /// The number of the call.
     pub call: u64,
-    /// Whether it succeeded.
     pub ok: bool,
-    /// Text for the agent.
     #[serde(default)]
     pub text: String,
     /// What the user decided, for the role `permission`.
@@ -190,8 +174,8 @@ pub struct Answer {
 
 /// The user's answer to a question of Claude Code, Codex or opencode.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Decision {
-    /// Yes or no.
     pub behavior: Behavior,
     /// The number of the suggestion that is allowed always.
     #[serde(default, skip_serializing_if = "Option::is_none")]
