@@ -54,8 +54,9 @@ chose a key that reads as a name.  Without these, return OTHERWISE, by
 default the key.  With KEPT, the plist of THREAD in
 `todo-write-threads-kept', no journal is opened."
   (or title
-      (if kept (plist-get kept :name)
-        (todo-write-core-call todo-write-dyn--first-prompt thread))
+      (plist-get (if kept (plist-get kept :plan)
+                   (todo-write-core-call todo-write-dyn--summary thread))
+                 :prompt)
       (let ((project (plist-get (if kept (plist-get kept :about)
                                   (todo-write-core-call todo-write-dyn--about thread))
                                 :project))
@@ -83,7 +84,6 @@ Their keys are:
   :about     as from `todo-write-about'
   :modified  the time of the last revision or observation, in milliseconds
              since the epoch
-  :name      the first line of the first prompt, or nil
   :new       number of files with changes that were not reviewed
   :plan      as from `todo-write-summary'
 Most journals are not read for that.  Of those that must be, a few are at

@@ -139,12 +139,10 @@ next write resumes it."
 (defun todo-write--set-paused (thread reason)
   "Pause THREAD for REASON, or resume it if that is nil."
   (todo-write-core-configure)
-  (let* ((inhibit-quit t)
-         (answer (todo-write-core-call todo-write-dyn--pause thread reason)))
-    (when (plist-get answer :changed)
-      (todo-write-events-dispatch thread 'change))
-    (todo-write-events-warn (plist-get answer :warnings))
-    (plist-get answer :state)))
+  (let ((inhibit-quit t))
+    (todo-write-events-publish-activity
+     (todo-write-core-call todo-write-dyn--pause thread reason))
+    (todo-write-state thread)))
 
 ;;; Activity
 
@@ -254,6 +252,7 @@ The keys are:
   :count      text with these numbers, as in 2/4 or 5/5 + 1 yours
   :current    the item in progress, as in `todo-write-items', or nil
   :title      what the agent works on, a string or nil
+  :prompt     the first line of the first prompt, or nil
   :revision   number of the newest revision
   :unsaved    t if its journal cannot be written, as on a full disk
   :reason     why it is paused, a string or nil

@@ -315,16 +315,17 @@ impl<'de> Deserializer<'de> for Lisp<'_> {
     }
 }
 
-/// The elements of a sequence, or the fields of a variant.
+/// The elements of a sequence, or the fields of a variant with their names.
 struct Elements<'e> {
     of: Lisp<'e>,
     elements: std::vec::IntoIter<Value<'e>>,
     place: usize,
+    names: &'static [&'static str],
 }
 
 impl<'e> Elements<'e> {
     fn of(of: Lisp<'e>, elements: Vec<Value<'e>>) -> Elements<'e> {
-        Elements { of, elements: elements.into_iter(), place: 0 }
+        Elements { of, elements: elements.into_iter(), place: 0, names: &[] }
     }
 
     /// The value that the elements make, unless there are more.
@@ -340,8 +341,10 @@ impl<'de> SeqAccess<'de> for Elements<'_> {
         let Some(element) = self.elements.next() else { return Ok(None) };
         let place = self.place;
         self.place += 1;
-        let read = self.of.part(element).read(seed);
-        read.map(Some).map_err(|failed| failed.inside(format_args!("[{place}]")))
+        self.of.part(element).read(seed).map(Some).map_err(|failed| match self.names.get(place) {
+            Some(name) => failed.inside(format_args!(".{name}")),
+            None => failed.inside(format_args!("[{place}]")),
+        })
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -409,7 +412,13 @@ impl<'de> VariantAccess<'de> for Elements<'_> {
         self.end(value)
     }
 
-    fn struct_variant<V: Visitor<'de>>(self, names: &'static [&'static str], visitor: V) -> Read<V::Value> {
-        self.tuple_variant(names.len(), visitor)
+    fn struct_variant<V: Visitor<'de>>(
+        mut self,
+        names: &'static [&'static str],
+        visitor: V,
+    ) -> Read<V::Value> {
+        self.names = names;
+        let value = visitor.visit_seq(&mut self)?;
+        self.end(value)
     }
 }

@@ -53,7 +53,6 @@ use crate::journal::Durability;
 use crate::journal::plan::Plan;
 use crate::journal::store::{Storage, Store};
 use crate::list::input::{Options, SeveralInProgress};
-use crate::thread::{State, Thread};
 use crate::wire::program::Command;
 use function::lisp;
 
@@ -143,11 +142,6 @@ impl Module {
     /// The thread to write to, loaded or created if it is not in memory.
     fn open(&mut self, key: &str) -> &mut Plan {
         self.store.open(key, Map::new(), now())
-    }
-
-    /// The state of a thread, which is empty if the thread does not exist.
-    fn state(&mut self, key: &str) -> Result<State> {
-        Ok(self.store.get(key)?.map_or(State::Empty, Thread::state))
     }
 }
 

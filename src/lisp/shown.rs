@@ -46,7 +46,7 @@ pub(super) fn outcome(outcome: Outcome, summary: ShownSummary, warnings: Vec<Str
     ShownOutcome { outcome, changes, state: summary.others.state, warnings, summary }
 }
 
-/// A summary of a thread as Lisp has it, without the prompt.
+/// A summary of a thread as Lisp has it.
 #[derive(PartialEq, Serialize)]
 pub(super) struct ShownSummary {
     #[serde(flatten)]
@@ -64,7 +64,7 @@ impl ShownSummary {
             yours => format!("{completed}/{total} + {yours} yours"),
         };
         let current = summary.current.as_ref().map(ShownItem::from);
-        ShownSummary { others: Summary { current: None, prompt: None, ..summary }, count, current, unsaved }
+        ShownSummary { others: Summary { current: None, ..summary }, count, current, unsaved }
     }
 }
 

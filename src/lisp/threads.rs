@@ -14,6 +14,7 @@ use super::shown::{self, PlanOutcome, ShownItem, ShownRevision, ShownSummary, Sh
 use super::{Module, de, now, with_module};
 use crate::events::Millis;
 use crate::journal::segments::Span;
+use crate::journal::store::Changed;
 use crate::journal::summary::KeptPlan;
 use crate::list::input;
 use crate::list::raw::Raw;
@@ -115,21 +116,12 @@ pub(super) fn of_items<T>(
     ids.into_iter().filter_map(|id| Some((id.clone(), ask(&id)?))).collect()
 }
 
-/// What became of a thread that was paused or resumed.
-#[derive(Serialize)]
-struct Paused {
-    state: State,
-    changed: bool,
-    warnings: Vec<String>,
-}
-
 /// A plan that has a journal.
 #[derive(Serialize)]
 struct ShownKept {
     key: String,
     about: Map<String, Json>,
     modified: Millis,
-    name: Option<String>,
     new: usize,
     plan: ShownSummary,
 }
@@ -207,22 +199,22 @@ lisp! { env =>
 
     /// Pause THREAD for REASON, a string, or resume it when REASON is nil.
     ///
-    /// The value is a plist: `:state', a symbol; `:changed', t if the state changed or the agent had failed;
-    /// `:warnings', strings for the user.
-    fn pause(thread: Key, reason: Option<String>) -> Paused {
+    /// The value is as from `todo-write-dyn--set-activity'.
+    fn pause(thread: Key, reason: Option<String>) -> Changed {
         if reason.is_none() {
             wake(env, &thread)?;
         }
         let before = with_thread(env, &thread, Thread::state)?;
-        with_module(|module| {
+        let had_failed = with_module(|module| {
             let had_failed = reason.is_none() && module.store.agents.go_on(&thread);
-            if let Some(thread) = module.store.get_mut(&thread) {
-                thread.change(|thread| thread.set_paused(reason, now()));
+            if let Some(plan) = module.store.get_mut(&thread) {
+                plan.change(|thread| thread.set_paused(reason, now()));
             }
-            let after = module.state(&thread)?;
-            let (changed, warnings) = (had_failed || before != after, module.store.take_warnings());
-            Ok::<_, emacs::Error>(Paused { state: after, changed, warnings })
-        })?
+            had_failed
+        });
+        let is_changed = with_thread(env, &thread, Thread::state)? != before || had_failed;
+        let warnings = with_module(|module| module.store.take_warnings());
+        Changed { thread: thread.to_string(), is_changed, warnings, ..Changed::default() }
     }
 
     /// See `todo-write-state'.
@@ -374,8 +366,7 @@ lisp! { env =>
             }
         }
         let shown =
-            kept.into_iter().map(|KeptPlan { key, about, modified, mut summary, new, .. }| ShownKept {
-                name: summary.prompt.take(),
+            kept.into_iter().map(|KeptPlan { key, about, modified, summary, new, .. }| ShownKept {
                 new,
                 plan: ShownSummary::of(summary, false),
                 key,

@@ -218,11 +218,6 @@ lisp! { env =>
         })?
     }
 
-    /// Return the first line of the first prompt of THREAD that is known, or nil.
-    fn first_prompt(thread: Key) -> Option<String> {
-        with_thread(env, &thread, |thread| thread.first_prompt())?
-    }
-
     /// Return the recorded changes of THREAD as a list of (FILE . PATCH).
     ///
     /// FILE is the absolute name of a file, and PATCH a diff of it alone. ID and PATH are as in `todo-write-patch'.
