@@ -17,9 +17,13 @@ use crate::text::{composed, excerpt};
 use crate::thread::Thread;
 use crate::thread::record::Record;
 
-/// A place that has all the words.
+/// A place in a plan that has all the words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Match {
+pub struct Place {
+    /// The key of the plan.
+    pub thread: String,
+    /// The title of the agent's session, if it has one.
+    pub title: Option<String>,
     /// When it was written, said or run.
     pub timestamp: Millis,
     /// The type of the observation; none for a task.
@@ -86,23 +90,32 @@ fn characters_before(line: &str, lower: usize) -> usize {
     ends.take_while(|end| *end <= lower).count()
 }
 
-/// Collects the newest matches of one thread.
+/// The search of one plan.
 #[derive(Debug)]
 pub struct Search {
+    key: String,
+    title: Option<String>,
+    /// The files that are yet to be searched, the oldest first.
+    segments: Vec<PathBuf>,
     query: Query,
     /// Ids and texts of tasks, since records repeat them.
     seen: HashSet<(String, String)>,
-    matches: Vec<Match>,
+    places: Vec<Place>,
 }
 
 impl Search {
-    /// Begins a search.
-    pub fn new(query: Query) -> Search {
-        Search { query, seen: HashSet::new(), matches: Vec::new() }
+    pub(super) fn new(query: &Query, key: &str, title: Option<&str>, segments: Vec<PathBuf>) -> Search {
+        let (key, title, query) = (key.to_owned(), title.map(str::to_owned), query.clone());
+        Search { key, title, segments, query, seen: HashSet::new(), places: Vec::new() }
+    }
+
+    fn add(&mut self, timestamp: Millis, kind: Option<Type>, line: String, item: Option<String>) {
+        let (thread, title) = (self.key.clone(), self.title.clone());
+        self.places.push(Place { thread, title, timestamp, kind, line, item });
     }
 
     /// Searches a record of the journal.
-    pub fn add_record(&mut self, record: &Record) {
+    pub(super) fn add_record(&mut self, record: &Record) {
         match record {
             Record::Revision(made) => {
                 for item in made.changes.iter().filter_map(|change| change.item.as_ref()) {
@@ -121,15 +134,15 @@ impl Search {
     }
 
     /// Searches the text of a task.
-    pub fn add_item(&mut self, item: &Arc<Item>, timestamp: Millis) {
+    fn add_item(&mut self, item: &Arc<Item>, timestamp: Millis) {
         let Some(line) = self.query.line_in(&item.content) else { return };
         if self.seen.insert((item.id.clone(), item.content.clone())) {
-            self.matches.push(Match { timestamp, kind: None, line, item: Some(item.id.clone()) });
+            self.add(timestamp, None, line, Some(item.id.clone()));
         }
     }
 
     /// Searches the texts of an observation.
-    pub fn add_observation(&mut self, observation: &Observation) {
+    fn add_observation(&mut self, observation: &Observation) {
         if !is_searched(observation.kind()) {
             return;
         }
@@ -139,44 +152,10 @@ impl Search {
         texts.extend(excluded.map(|name| format!("not recorded: names {name}")));
         // A command and its description, say, may have a word each.
         if let Some(line) = self.query.line_in(&texts.join("\n")) {
-            self.matches.push(Match {
-                timestamp: observation.timestamp,
-                kind: Some(observation.kind()),
-                line,
-                item: observation.parent_id.clone(),
-            });
+            let item = observation.parent_id.clone();
+            self.add(observation.timestamp, Some(observation.kind()), line, item);
         }
     }
-
-    /// The newest matches, newest first.
-    pub fn finish(mut self, limit: usize) -> Vec<Match> {
-        self.matches.reverse();
-        self.matches.sort_by_key(|found| std::cmp::Reverse(found.timestamp));
-        self.matches.truncate(limit);
-        self.matches
-    }
-}
-
-/// A place in a thread.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Place {
-    /// The key of the thread.
-    pub thread: String,
-    /// The title of the agent's session, if it has one.
-    pub title: Option<String>,
-    /// The place.
-    #[serde(flatten)]
-    pub found: Match,
-}
-
-/// A plan that is yet to be searched.
-#[derive(Debug)]
-pub struct PlanToSearch {
-    pub(super) key: String,
-    pub(super) title: Option<String>,
-    /// The files of its segments, the oldest first.
-    pub(super) segments: Vec<PathBuf>,
-    pub(super) search: Search,
 }
 
 /// The newest `limit` places of plans, newest first, and why journals cannot be read.
@@ -184,14 +163,14 @@ pub struct PlanToSearch {
 /// # Errors
 /// That of `step`, which is told before each segment how many were searched, and of how many.
 pub fn search_plans<E>(
-    plans: Vec<PlanToSearch>,
+    plans: Vec<Search>,
     limit: usize,
     mut step: impl FnMut(usize, usize) -> Result<(), E>,
 ) -> Result<(Vec<Place>, Vec<Error>), E> {
     let all = plans.iter().map(|plan| plan.segments.len()).sum();
     let (mut done, mut places, mut unreadable) = (0, Vec::new(), Vec::new());
-    for PlanToSearch { key, title, segments, mut search } in plans {
-        for path in segments {
+    for mut search in plans {
+        for path in std::mem::take(&mut search.segments) {
             step(done, all)?;
             done += 1;
             match records_of(&path) {
@@ -199,9 +178,9 @@ pub fn search_plans<E>(
                 Err(reason) => unreadable.push(Error::Journal { file: path.display().to_string(), reason }),
             }
         }
-        let place = |found| Place { thread: key.clone(), title: title.clone(), found };
-        places.extend(search.finish(limit).into_iter().map(place));
-        places.sort_by_key(|place: &Place| std::cmp::Reverse(place.found.timestamp));
+        // Of those of one time, the newest comes first.
+        places.extend(search.places.into_iter().rev());
+        places.sort_by_key(|place: &Place| std::cmp::Reverse(place.timestamp));
         places.truncate(limit);
     }
     Ok((places, unreadable))

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::folder;
 use super::plan::{OlderThread, Plan};
-use super::search::{PlanToSearch, Query, Search};
+use super::search::{Query, Search};
 use super::segments::{Durability, Span};
 use super::summary::KeptPlan;
 use crate::error::Error;
@@ -287,15 +287,14 @@ impl Store {
     }
 
     /// The plan with a key, or all, for [`super::search::search_plans`].
-    pub fn plans_to_search(&mut self, key: Option<&str>, query: &Query) -> Result<Vec<PlanToSearch>, Error> {
+    pub fn plans_to_search(&mut self, key: Option<&str>, query: &Query) -> Result<Vec<Search>, Error> {
         key.map(|key| self.plan(key).map(drop)).transpose()?;
         let mut plans = Vec::new();
         let asked = self.plans.values().filter(|plan| key.is_none_or(|key| key == plan.key()));
         for plan in asked.filter(|plan| plan.journal().is_none_or(|one| one.place().is_none())) {
-            let mut search = Search::new(query.clone());
+            let mut search = Search::new(query, plan.key(), plan.title(), Vec::new());
             search.add_thread(plan);
-            let (key, title) = (plan.key().to_owned(), plan.title().map(str::to_owned));
-            plans.push(PlanToSearch { key, title, segments: Vec::new(), search });
+            plans.push(search);
         }
         let asked = |root| match key {
             Some(key) => BTreeSet::from([folder::folder_of(root, key)]),
@@ -306,12 +305,13 @@ impl Store {
             let known = KeptPlan::read(&folder).map(|(known, _)| (known.key, known.summary.title));
             let known = known.or_else(|| folder::key_of(&folder).map(|key| (key, None)));
             let Some((key, title)) = known else { continue };
-            let (in_memory, mut search) = (self.plans.get(&key), Search::new(query.clone()));
-            let title = in_memory.map_or(title, |plan| plan.title().map(str::to_owned));
+            let in_memory = self.plans.get(&key);
+            let title = in_memory.map_or(title.as_deref(), |plan| plan.title());
+            let segments = folder::segments(&folder).into_iter().map(|(_, path)| path).collect();
+            let mut search = Search::new(query, &key, title, segments);
             let unsaved = in_memory.into_iter().flat_map(Plan::unsaved_records);
             unsaved.for_each(|record| search.add_record(record));
-            let segments = folder::segments(&folder).into_iter().map(|(_, path)| path).collect();
-            plans.push(PlanToSearch { key, title, segments, search });
+            plans.push(search);
         }
         Ok(plans)
     }

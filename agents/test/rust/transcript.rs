@@ -459,7 +459,7 @@ fn what_is_not_recorded_says_which_name_is_why() {
     let query = Query::of("recorded .env").unwrap();
     let plans = followed.store.plans_to_search(Some("claude:s"), &query).unwrap();
     let (found, _) = search_plans(plans, 9, |_, _| Ok::<(), ()>(())).unwrap();
-    assert!(found.iter().all(|place| place.found.line == "not recorded: names d/.env"), "{found:?}");
+    assert!(found.iter().all(|place| place.line == "not recorded: names d/.env"), "{found:?}");
     assert_eq!(found.len(), 4);
 }
 
