@@ -52,7 +52,6 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Decodes lines.
     pub(super) fn of(bytes: &[u8]) -> Lines {
         let mut lines = Lines::default();
         // The state before the last position, and the number of records that its append still lacks.

@@ -416,7 +416,6 @@ impl Plan {
         self.journal.is_some() && !self.is_unsaved() && !self.is_half_made && self.thread.is_at_rest()
     }
 
-    /// Removes and returns the warnings for the user.
     pub(super) fn take_warnings(&mut self) -> Vec<String> {
         self.journal.as_mut().map(|journal| std::mem::take(&mut journal.warnings)).unwrap_or_default()
     }
@@ -426,7 +425,6 @@ impl Plan {
         self.unsaved.as_ref().is_some_and(|unsaved| !unsaved.is_empty())
     }
 
-    /// Its journal.
     pub(super) fn journal(&self) -> Option<&Journal> {
         self.journal.as_ref()
     }

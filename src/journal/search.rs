@@ -114,7 +114,6 @@ impl Search {
         self.places.push(Place { thread, title, timestamp, kind, line, item });
     }
 
-    /// Searches a record of the journal.
     pub(super) fn add_record(&mut self, record: &Record) {
         match record {
             Record::Revision(made) => {
@@ -133,7 +132,6 @@ impl Search {
         thread.observations().reported().for_each(|one| self.add_observation(one));
     }
 
-    /// Searches the text of a task.
     fn add_item(&mut self, item: &Arc<Item>, timestamp: Millis) {
         let Some(line) = self.query.line_in(&item.content) else { return };
         if self.seen.insert((item.id.clone(), item.content.clone())) {
@@ -141,7 +139,6 @@ impl Search {
         }
     }
 
-    /// Searches the texts of an observation.
     fn add_observation(&mut self, observation: &Observation) {
         if !is_searched(observation.kind()) {
             return;

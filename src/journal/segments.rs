@@ -208,7 +208,6 @@ impl Journal {
         self.path(self.newest.as_ref().map_or(1, |newest| newest.number))
     }
 
-    /// The folder of the plan.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -460,7 +459,6 @@ impl Journal {
     }
 }
 
-/// The records of a segment.
 pub(crate) fn records_of(path: &Path) -> io::Result<Vec<Record>> {
     // The head is no record.
     Ok(Lines::of(&read_from(path, 0)?).records)

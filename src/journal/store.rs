@@ -357,7 +357,6 @@ impl Store {
         self.is_used(key) || folder.is_some_and(|folder| !folder::segments(&folder).is_empty())
     }
 
-    /// The journal folder.
     pub(crate) fn folder(&self) -> Option<&Path> {
         self.storage.folder.as_deref()
     }

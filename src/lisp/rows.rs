@@ -1,8 +1,7 @@
 //! Lisp functions for the rows of the plan's buffer. Written in Lisp, they would be slow.
 
-use super::function::{Object, lisp};
+use super::function::lisp;
 use super::read::Key;
-use super::ser;
 use super::shown::{self, ShownChange, ShownItem, ShownRevision};
 use super::threads::{of_items, replacements, with_span, with_thread};
 use crate::events::work::Part;
@@ -20,21 +19,18 @@ fn row_figures(thread: &Thread, id: &str) -> Option<Vec<u64>> {
 
 lisp! { env =>
     /// See `todo-write-item-changes'.
-    fn item_changes(thread: Key, id: String) -> Object<'_> {
+    fn item_changes(thread: Key, id: String) -> Vec<(ShownRevision, Vec<ShownChange<ShownItem>>)> {
         let span = |thread: &Thread| Span::Since(thread.times(&id).map_or(0, |times| times.created));
-        let (found, starts): (Vec<(Revision, Vec<_>)>, _) = with_span(env, &thread, span, |thread| {
+        with_span(env, &thread, span, |thread| {
+            let starts = replacements(thread);
             let of_item = |revision: &Revision| {
-                let of_item = revision.changes.iter().filter(|change| change.item_id == id);
-                let changes: Vec<_> = of_item.cloned().collect();
-                (!changes.is_empty()).then(|| (revision.clone(), changes))
+                let changes = revision.changes.iter().filter(|change| change.item_id == id);
+                let time = revision.stamp.timestamp;
+                let changes: Vec<_> = changes.map(|change| ShownChange::of(change, time)).collect();
+                (!changes.is_empty()).then(|| (ShownRevision::of(revision, &starts), changes))
             };
-            (thread.revisions().iter().filter_map(of_item).collect(), replacements(thread))
-        })?;
-        let shown = found.iter().map(|(revision, changes)| {
-            let shown = |change| ShownChange::<ShownItem>::of(change, revision.stamp.timestamp);
-            (ShownRevision::of(revision, &starts), changes.iter().map(shown).collect::<Vec<_>>())
-        });
-        ser::to_lisp(env, &shown.collect::<Vec<_>>()).map(Object)?
+            thread.revisions().iter().filter_map(of_item).collect()
+        })?
     }
 
     /// See `todo-write-items-removed'.

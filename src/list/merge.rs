@@ -65,7 +65,6 @@ pub fn merge(base: &[Arc<Item>], ours: &[Arc<Item>], theirs: &[Arc<Item>]) -> Me
     Merged { list: order(base, ours, theirs, &survivors), conflicts }
 }
 
-/// The items by id.
 pub(crate) fn by_id(list: &[Arc<Item>]) -> HashMap<&str, &Arc<Item>> {
     list.iter().map(|item| (item.id.as_str(), item)).collect()
 }
