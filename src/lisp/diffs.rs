@@ -18,9 +18,8 @@ const VALUES: &str = "an outcome, changes, an observation, a stream event, work 
 lisp! { env =>
     /// See `todo-write-diff'.
     fn diff(previous: Json, current: Json) -> Object<'_> {
-        let difference = untyped::diff(&previous, &current)?;
-        let (changes, warnings) = (&difference.changes, &difference.warnings);
-        changes_by_kind::<_, &UntypedItem>(env, changes, warnings, now())?
+        let (changes, warnings) = untyped::diff(&previous, &current)?;
+        changes_by_kind::<_, &UntypedItem>(env, &changes, &warnings, now())?
     }
 
     /// See `todo-write-apply-changes'.

@@ -56,11 +56,7 @@ pub const REFUSED: &str = "Refused; the task list is unchanged.";
 /// The result of a refused write: its problems, the first ten in full.
 pub fn refused(problems: &[Problem]) -> String {
     let mut lines = vec![REFUSED.to_owned()];
-    lines.extend(problems.iter().take(LISTED).map(|problem| format!("{problem}.")));
-    if problems.len() > LISTED {
-        let more = problems.len() - LISTED;
-        lines.push(format!("And {more} more problem{}.", if more == 1 { "" } else { "s" }));
-    }
+    lines.extend(bounded(problems.iter().map(|problem| format!("{problem}.")).collect()));
     let text = lines.join("\n");
     if suggest_part(problems) { format!("{text} {WHOLE_LIST}") } else { text }
 }

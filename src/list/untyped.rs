@@ -72,16 +72,8 @@ fn value<'m>(fields: &'m Map<String, Value>, key: &str) -> Option<&'m Value> {
     fields.get(key).filter(|value| !value.is_null())
 }
 
-/// The difference of two lists.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Difference {
-    /// See [`change::diff`].
-    pub changes: Vec<Change<UntypedItem>>,
-    /// A line about each item whose `dependencies` name an item that is gone.
-    pub warnings: Vec<String>,
-}
-
-/// The difference of two lists; null is an empty list.
+/// The changes between two lists, and a line about each item whose `dependencies` name an item that is gone; null is
+/// an empty list.
 ///
 /// If every item of both lists has an id, the ids identify the items. Otherwise [`recognize`]
 /// does.
@@ -97,14 +89,14 @@ pub struct Difference {
 ///
 /// let before = json!([{"id": 1, "title": "Ship it"}]);
 /// let after = json!([{"id": 1, "title": "Ship it", "done": true}]);
-/// let difference = untyped::diff(&before, &after)?;
-/// assert_eq!(difference.changes[0].fields, ["done"]);
+/// let (changes, _) = untyped::diff(&before, &after)?;
+/// assert_eq!(changes[0].fields, ["done"]);
 /// # Ok::<(), todo_write::error::Error>(())
 /// ```
-pub fn diff(previous: &Value, current: &Value) -> Result<Difference, Error> {
+pub fn diff(previous: &Value, current: &Value) -> Result<(Vec<Change<UntypedItem>>, Vec<String>), Error> {
     let (previous, current) = (read("previous", previous)?, read("current", current)?);
     let warnings = warnings(&previous, &current);
-    Ok(Difference { changes: changes(previous, current), warnings })
+    Ok((changes(previous, current), warnings))
 }
 
 fn changes(previous: Vec<Map<String, Value>>, current: Vec<Map<String, Value>>) -> Vec<Change<UntypedItem>> {

@@ -201,7 +201,7 @@ fn the_pure_diff_leads_from_each_list_to_the_next() {
             .collect();
         for pair in lists.windows(2) {
             let [previous, current] = [pair[0], pair[1]];
-            let changes = untyped::diff(previous, current).unwrap().changes;
+            let changes = untyped::diff(previous, current).unwrap().0;
             let after = untyped::apply(previous, &wire(&changes)).unwrap();
             let after: Value = after.iter().map(|entry| Value::Object(entry.fields().clone())).collect();
             assert_eq!(&after, current, "session {number}");

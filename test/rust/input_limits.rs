@@ -79,12 +79,9 @@ fn a_strict_refusal_names_the_repairs_beside_the_problems() {
 
 #[test]
 fn the_text_of_a_refusal_lists_ten_problems_and_counts_the_rest() {
-    for (count, shown, tail) in [
-        (1, 1, None),
-        (10, 10, None),
-        (11, 10, Some("And 1 more problem.")),
-        (700, 10, Some("And 690 more problems.")),
-    ] {
+    for (count, shown, tail) in
+        [(1, 1, None), (10, 10, None), (11, 10, Some("And 1 more.")), (700, 10, Some("And 690 more."))]
+    {
         let entries: Vec<String> = (0..count).map(|n| entry(&format!("Task {n}"), "someday")).collect();
         let text = report::refused(&lenient(&todos(&entries)).unwrap_err());
         let named = text.lines().filter(|line| line.starts_with("todos[")).count();

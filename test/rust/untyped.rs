@@ -4,16 +4,16 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use todo_write::error::Error;
 use todo_write::list::change::{Change, ChangeKind, Entry};
-use todo_write::list::untyped::{self, Difference, UntypedItem};
+use todo_write::list::untyped::{self, UntypedItem};
 
 use crate::common::laws::change::wire;
 
-fn diffed(previous: &Value, current: &Value) -> Result<Difference, Error> {
+fn diffed(previous: &Value, current: &Value) -> Result<(Vec<Change<UntypedItem>>, Vec<String>), Error> {
     untyped::diff(previous, current)
 }
 
 fn diff(previous: &Value, current: &Value) -> Vec<Change<UntypedItem>> {
-    diffed(previous, current).unwrap().changes
+    diffed(previous, current).unwrap().0
 }
 
 fn applied(list: &Value, changes: &Value) -> Result<Value, Error> {
@@ -150,7 +150,7 @@ fn the_time_of_the_update_is_ignored_among_other_changes() {
 #[test]
 fn an_item_that_depends_on_one_that_is_gone_is_named_in_a_warning() {
     let with = |id: Value, dependencies: Value| json!({"id": id, "title": "T", "dependencies": dependencies});
-    let warnings = |previous: &Value, current: &Value| diffed(previous, current).unwrap().warnings;
+    let warnings = |previous: &Value, current: &Value| diffed(previous, current).unwrap().1;
     let before = json!([task("a", "A"), with(json!(2), json!([])), with(json!("c"), json!(["a", 2, "x"]))]);
     let after = json!([with(json!("c"), json!(["a", 2, "x"])), with(json!("d"), json!(["c"]))]);
     assert_eq!(

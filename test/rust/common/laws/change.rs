@@ -103,7 +103,7 @@ fn pure_functions_agree(before: &List, drafts: &[Draft]) {
     let entry = |draft: &Draft| json!({"content": draft.content, "status": draft.status.as_str(), "activeForm": draft.active_form});
     let before = serde_json::to_value(before).unwrap();
     let after = Value::from_iter(drafts.iter().map(entry));
-    let changes = untyped::diff(&before, &after).unwrap().changes;
+    let changes = untyped::diff(&before, &after).unwrap().0;
     let list = untyped::apply(&before, &wire(&changes)).unwrap();
     let said = |fields: &Map<String, Value>| {
         ["content", "status", "activeForm"].map(|key| fields.get(key).cloned().unwrap_or_default())
