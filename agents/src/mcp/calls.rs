@@ -1,7 +1,5 @@
 //! The thread that has the connection to Emacs: it passes calls on, and tells what the agent does.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
@@ -46,7 +44,6 @@ pub struct ToolCall {
     pub meta: Value,
     pub arguments: Option<Box<RawValue>>,
     pub id: Value,
-    pub is_cancelled: Arc<AtomicBool>,
 }
 
 pub struct Calls {
@@ -107,10 +104,7 @@ impl Calls {
         // Of a process, `tell_activity` tells more.
         let served = passed_on.session.clone().filter(|_| passed_on.source.as_deref() != Some("process"));
         let answer = self.emacs.ask(passed_on, call.arrival + LIMIT);
-        // Else the client no longer waits for it.
-        if !call.is_cancelled.load(Ordering::Relaxed) {
-            send(&success(call.id, result(&answer)));
-        }
+        send(&success(call.id, result(&answer)));
         // Emacs takes the agent of a call to be working, but the turn may be over since. So the next poll
         // tells the activity again, also if it is the same.
         self.last_activity = None;

@@ -4,9 +4,7 @@
 //! connection to Emacs and answers calls in their order, so a slow Emacs delays nothing else.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Weak};
+use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -33,7 +31,7 @@ const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-
 
 /// The id of the request for the client's roots, the only request of this program.
 const ROOTS: &str = "roots";
-/// Maximum number of calls without an answer.
+/// Maximum number of calls that wait.
 const MOST_CALLS: usize = 16;
 
 /// Time limit of the end, in which Emacs hears of it.
@@ -41,7 +39,7 @@ const END_LIMIT: Duration = Duration::from_millis(1600);
 
 /// Serves the client on stdin and stdout until it or the user ends the program.
 pub fn run(emacs: Emacs) {
-    let (calls, queue) = channel();
+    let (calls, queue) = sync_channel(MOST_CALLS);
     let (end, ended) = channel();
     let (running, stopped) = channel::<()>();
     let (roots, told) = channel();
@@ -50,7 +48,7 @@ pub fn run(emacs: Emacs) {
         answerer.run(&queue);
         drop(running);
     });
-    let (signalled, mut server) = (end.clone(), Server::new(calls.clone(), roots));
+    let (signalled, mut server) = (end.clone(), Server { client: None, calls: calls.clone(), roots });
     on_signal(move || _ = signalled.send(()));
     thread::spawn(move || {
         let mut lines = Lines::new(io::stdin(), LINE);
@@ -63,32 +61,25 @@ pub fn run(emacs: Emacs) {
         end.send(())
     });
     let _ = ended.recv();
-    let _ = calls.send(None);
+    // Behind so many calls it would come too late.
+    let _ = calls.try_send(None);
     let _ = stopped.recv_timeout(END_LIMIT);
 }
 
 /// What the client said so far, and where to pass on the rest.
 struct Server {
     client: Option<Client>,
-    /// The ids of calls, each with the flag that cancels it. An answered call has none.
-    open: Vec<(Value, Weak<AtomicBool>)>,
-    calls: Sender<Option<ToolCall>>,
+    calls: SyncSender<Option<ToolCall>>,
     roots: Sender<Option<String>>,
 }
 
 impl Server {
-    fn new(calls: Sender<Option<ToolCall>>, roots: Sender<Option<String>>) -> Self {
-        Server { client: None, open: Vec::new(), calls, roots }
-    }
-
     /// Takes a line of the client; returns what to send to it now, if anything.
     fn take(&mut self, line: &[u8]) -> Option<Value> {
         match parse(line) {
             Ok(Message::Request { id, method, params }) => return self.request(id, &method, params),
-            Ok(Message::Notification { method, params }) if method == "notifications/cancelled" => {
-                self.cancel(&field(&params, "requestId"));
-            }
-            Ok(Message::Notification { method, .. }) if method == "notifications/initialized" => {
+            // A call cannot be cancelled, since Emacs may have the list; MCP lets it be answered all the same.
+            Ok(Message::Notification { method }) if method == "notifications/initialized" => {
                 let roots = || json!({"jsonrpc": "2.0", "id": ROOTS, "method": "roots/list"});
                 return self.client.as_ref().filter(|client| client.has_roots).map(|_| roots());
             }
@@ -141,9 +132,6 @@ impl Server {
         let Some(client) = self.client.clone() else {
             return Some(refusal(id, INVALID_PARAMS, "initialize comes first"));
         };
-        self.open.retain(|(_, call)| call.strong_count() > 0);
-        let is_cancelled = Arc::default();
-        self.open.push((id.clone(), Arc::downgrade(&is_cancelled)));
         let call = ToolCall {
             client,
             arrival: Instant::now(),
@@ -152,19 +140,8 @@ impl Server {
             // Also what is no object: Emacs repairs a bare list and refuses the rest.
             arguments: params.remove("arguments").or_else(|| to_raw_value(&Value::Null).ok()),
             id: id.clone(),
-            is_cancelled,
         };
-        let is_taken = self.open.len() <= MOST_CALLS && self.calls.send(Some(call)).is_ok();
-        (!is_taken).then(|| success(id, result(&no_time())))
-    }
-
-    /// Emacs may have the list of a cancelled call already, so only its answer is left out.
-    fn cancel(&self, id: &Value) {
-        for (_, call) in self.open.iter().filter(|(open, _)| open == id) {
-            if let Some(is_cancelled) = call.upgrade() {
-                is_cancelled.store(true, Ordering::Relaxed);
-            }
-        }
+        self.calls.try_send(Some(call)).err().map(|_| success(id, result(&no_time())))
     }
 }
 
@@ -187,8 +164,8 @@ mod tests {
     type Served = (Server, Receiver<Option<ToolCall>>);
 
     fn early() -> Served {
-        let (calls, queue) = channel();
-        (Server::new(calls, channel().0), queue)
+        let (calls, queue) = sync_channel(MOST_CALLS);
+        (Server { client: None, calls, roots: channel().0 }, queue)
     }
 
     fn initialized() -> Served {
@@ -241,19 +218,6 @@ mod tests {
             let call = queue.try_recv().unwrap().unwrap();
             assert_eq!((call.arguments.unwrap().get(), call.client.name.as_str()), (expected, "bare"));
         }
-    }
-
-    #[test]
-    fn a_call_is_cancelled_by_its_id() {
-        let (mut server, queue) = initialized();
-        assert_eq!([1, 2].map(|id| server.take(&call(id))), [None, None]);
-        for id in [2, 3] {
-            let params = json!({"requestId": id});
-            let line = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
-            assert_eq!(server.take(line.to_string().as_bytes()), None);
-        }
-        let is_cancelled = |call: Option<ToolCall>| call.unwrap().is_cancelled.load(Ordering::Relaxed);
-        assert_eq!(queue.try_iter().map(is_cancelled).collect::<Vec<_>>(), [false, true]);
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub type Fields = BTreeMap<String, Box<RawValue>>;
 #[derive(Debug)]
 pub enum Message {
     Request { id: Value, method: String, params: Fields },
-    Notification { method: String, params: Fields },
+    Notification { method: String },
     Response { id: Value, result: Value },
 }
 
@@ -53,7 +53,7 @@ pub fn parse(line: &[u8]) -> Result<Message, Option<Value>> {
     let params = fields.get("params").map_or("null", |params| params.get());
     let params = serde_json::from_str(params).map(Option::<Fields>::unwrap_or_default);
     match (id, method, params) {
-        (None, Some(method), Ok(params)) => Ok(Message::Notification { method, params }),
+        (None, Some(method), Ok(_)) => Ok(Message::Notification { method }),
         (Some(id), Some(method), Ok(params)) if id.is_string() || id.is_i64() || id.is_u64() => {
             Ok(Message::Request { id, method, params })
         }
