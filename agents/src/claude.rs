@@ -4,8 +4,7 @@
 //! `TodoWrite` passes a whole list; `TaskCreate` and `TaskUpdate` of later versions build one. Lines
 //! of subagents are marked as a side chain.
 //!
-//! - A call takes effect with its result, unless the result is a refusal. Hooks may refuse a
-//!   call or delay it for any time, so a call without a result takes effect with the next message.
+//! - A call takes effect with its result, unless the result is a refusal.
 //! - The files of subagents repeat lines of their session. Each line and each call counts once.
 
 pub(crate) mod edits;
@@ -368,7 +367,6 @@ impl ClaudeReader {
     }
 
     fn assistant_message(&mut self, origin: &Origin<'_>, message: &Raw<'_>) {
-        let id = text(message, "id");
         let is_end = text(message, "stop_reason") == "end_turn";
         if origin.source.subagent.is_none() {
             self.goals.forget_end();
@@ -378,14 +376,13 @@ impl ClaudeReader {
             self.is_idle = false;
             self.emit(origin, EventKind::TurnBegun);
         }
-        self.apply_unanswered(origin, id);
-        blocks(message).iter().for_each(|block| self.assistant_block(origin, id, block));
+        blocks(message).iter().for_each(|block| self.assistant_block(origin, block));
         if is_end {
             self.end_turn(origin, None);
         }
     }
 
-    fn assistant_block(&mut self, origin: &Origin<'_>, message: &str, block: &Raw<'_>) {
+    fn assistant_block(&mut self, origin: &Origin<'_>, block: &Raw<'_>) {
         match (kind(block), text(block, "id"), text(block, "name")) {
             ("text", ..) => {
                 let text = text_of(block);
@@ -401,7 +398,7 @@ impl ClaudeReader {
             }
             (_, "", _) | (.., "") => {}
             ("tool_use", id, name) if self.seen.insert(&origin.source.session, "call", id) => {
-                self.call(origin, message, (id, name), block.get("input").unwrap_or(&Raw::Null));
+                self.call(origin, (id, name), block.get("input").unwrap_or(&Raw::Null));
             }
             _ => {}
         }

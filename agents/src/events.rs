@@ -149,12 +149,6 @@ impl<E> PendingCalls<E> {
         let place = self.0.iter().rposition(|call| call.id == id)?;
         self.0.remove(place)
     }
-
-    /// Removes and returns the oldest call whose effect is due.
-    pub(crate) fn end_due(&mut self, is_due: impl Fn(&E) -> bool) -> Option<PendingCall<E>> {
-        let place = self.0.iter().position(|call| is_due(&call.effect))?;
-        self.0.remove(place)
-    }
 }
 
 /// The event of a result at `time`; the call may be unknown.

@@ -142,9 +142,10 @@ impl Tasks {
     /// clears completed lists.
     pub(crate) fn create(&mut self, update: TaskUpdate, result: TaskResult<'_>, clears: bool) {
         let update = update.corrected(result);
-        let Some(subject) = update.subject else { return };
         let number = result.fields.get("task").and_then(|task| text(task, "id"));
-        let id = number.or_else(|| number_in(result.text)).unwrap_or_else(|| self.next_number());
+        let (Some(subject), Some(id)) = (update.subject, number.or_else(|| number_in(result.text))) else {
+            return;
+        };
         let done = self.done.filter(|_| clears);
         if done.is_some_and(|done| result.time.is_none_or(|time| done + CLEARED_AFTER <= time)) {
             self.tasks.clear();
@@ -172,10 +173,6 @@ impl Tasks {
             return self.check_done(result.time);
         }
         if !self.tasks.iter().any(|task| task.id == id) {
-            // A call without a result may have been refused.
-            if result.text.is_empty() {
-                return;
-            }
             self.insert(Task { id: id.clone(), subject: format!("Task #{id}"), ..Task::default() });
         }
         let Some(task) = self.tasks.iter_mut().find(|task| task.id == id) else { return };
@@ -249,11 +246,6 @@ impl Tasks {
             let place = self.tasks.iter().position(|other| number(other) > number(&task));
             self.tasks.insert(place.unwrap_or(self.tasks.len()), task);
         }
-    }
-
-    fn next_number(&self) -> String {
-        let last = self.tasks.iter().filter_map(|task| task.id.parse::<u32>().ok()).max();
-        last.unwrap_or(0).saturating_add(1).to_string()
     }
 
     /// The whole list as the input of a write.

@@ -1,7 +1,5 @@
 //! Calls of Claude Code's tools, and what their results change.
 
-use std::sync::Arc;
-
 use super::edits::FileEdit;
 use super::outcomes::effect;
 use super::tasks::{TaskResult, TaskUpdate};
@@ -13,15 +11,12 @@ use todo_write::events::work::is_shell;
 use todo_write::list::input;
 use todo_write::list::raw::Raw;
 use todo_write::text::excerpt;
-use todo_write::wire::event::{Effect, EventKind, PlanResult, Source};
+use todo_write::wire::event::{Effect, EventKind, PlanResult};
 use todo_write::wire::socket::NO_EMACS;
 
-/// A call, and where it was made.
+/// A call.
 #[derive(Debug)]
 pub(super) struct ToolCall {
-    source: Arc<Source>,
-    /// The id of the message with the call.
-    message: String,
     /// Whether a fork copied it. Only the line of a call says that, not the line of its result.
     is_copied: bool,
     tool: Tool,
@@ -46,13 +41,7 @@ enum Tool {
 }
 
 impl ClaudeReader {
-    pub(super) fn call(
-        &mut self,
-        origin: &Origin<'_>,
-        message: &str,
-        (id, name): (&str, &str),
-        input: &Raw<'_>,
-    ) {
+    pub(super) fn call(&mut self, origin: &Origin<'_>, (id, name): (&str, &str), input: &Raw<'_>) {
         self.is_denied &= origin.source.subagent.is_some();
         let list = || input::read(input, &self.options);
         let tool = match name {
@@ -72,8 +61,7 @@ impl ClaudeReader {
         let is_list = matches!(tool, Tool::List(_) | Tool::EmacsList(_));
         let shown = (!is_list).then(|| shortened(input).to_string());
         let hidden = self.events.policy.hidden(&origin.source.folder, input).filter(|_| !is_list);
-        let (source, message, is_copied) = (origin.source.clone(), message.to_owned(), origin.is_copied);
-        let call = ToolCall { source, message, is_copied, tool };
+        let call = ToolCall { is_copied: origin.is_copied, tool };
         let event = self.calls.begin((id, name), (shown, hidden), origin.time, call);
         self.emit(origin, event);
     }
@@ -178,28 +166,6 @@ impl ClaudeReader {
         if is_changed && is_shown {
             let list = tasks.plan(&self.options);
             self.emit(&Origin { source, ..*origin }, EventKind::List(list));
-        }
-    }
-
-    /// Applies the calls of earlier messages that got no result.
-    pub(super) fn apply_unanswered(&mut self, origin: &Origin<'_>, message: &str) {
-        if message.is_empty() {
-            return;
-        }
-        let is_due = |call: &ToolCall| {
-            let is_list =
-                !matches!(call.tool, Tool::Subagent | Tool::Edit(_) | Tool::Shell { .. } | Tool::Other);
-            is_list && call.source == origin.source && call.message != message
-        };
-        while let Some(call) = self.calls.end_due(is_due) {
-            if let Tool::EmacsList(_) = call.effect.tool {
-                // Emacs may have stored it.
-                let kind = EventKind::EmacsCall { id: call.id, called: call.time, list: None };
-                self.emit(origin, kind);
-                continue;
-            }
-            let result = TaskResult { text: "", fields: &Raw::Null, time: origin.time };
-            self.apply(origin, call.effect.tool, result);
         }
     }
 }

@@ -161,17 +161,6 @@ fn a_call_counts_when_it_is_answered_unless_it_is_refused() {
 }
 
 #[test]
-fn a_call_without_an_answer_counts_with_the_next_message() {
-    // Another block of the same message does not count as the next message.
-    let block = assistant("m-1", json!({"type": "text", "text": "And now"}));
-    let mut followed = Followed::having(&[todo("1", "Never answered"), block]);
-    assert_eq!(followed.rows("claude:s"), []);
-    followed.line(&assistant("m-2", json!({"type": "text", "text": "Next"})));
-    followed.read();
-    assert_eq!(followed.rows("claude:s"), list(&[("Never answered", Pending)]));
-}
-
-#[test]
 fn events_are_recorded_with_their_own_times() {
     let mut followed = Followed::of("todo-write.jsonl");
     followed.read();
