@@ -10,7 +10,7 @@ import { lstatSync, readlinkSync } from "node:fs";
 import { createConnection } from "node:net";
 
 const VERSION = "@VERSION@";
-// The file of the socket; if it is empty, the usual ones are tried.
+// The file of the socket; if it is empty, the usual one.
 const SOCKET = "@SOCKET@";
 
 const PROTOCOL = 2;
@@ -39,21 +39,22 @@ function isPrivate(path, kind) {
   }
 }
 
-function places() {
-  if (SOCKET) return [SOCKET];
-  if (process.env.TODO_WRITE_SANDBOX) return [`${process.env.TODO_WRITE_SANDBOX}/socket`];
+function place() {
+  if (SOCKET) return SOCKET;
+  if (process.env.TODO_WRITE_SANDBOX) return `${process.env.TODO_WRITE_SANDBOX}/socket`;
   const user = process.geteuid();
-  return [`/run/user/${user}/todo-write/socket`, `/tmp/todo-write-${user}/socket`];
+  const run = `/run/user/${user}`;
+  return isPrivate(run, "isDirectory") ? `${run}/todo-write/socket` : `/tmp/todo-write-${user}/socket`;
 }
 
-// The sockets that only this user can have made.
-function doors() {
-  return places().filter(
-    (file) =>
-      Buffer.byteLength(file) < 100 &&
-      isPrivate(file.slice(0, file.lastIndexOf("/")) || "/", "isDirectory") &&
-      isPrivate(file, "isSocket"),
-  );
+// The socket, if only this user can have made it.
+function door() {
+  const file = place();
+  const isSafe =
+    Buffer.byteLength(file) < 100 &&
+    isPrivate(file.slice(0, file.lastIndexOf("/")) || "/", "isDirectory") &&
+    isPrivate(file, "isSocket");
+  return isSafe ? file : undefined;
 }
 
 function later(milliseconds, action) {
@@ -77,12 +78,12 @@ class Link {
   constructor(hello, on) {
     this.#hello = hello;
     this.#on = on;
-    this.#connect(doors());
+    this.#connect();
   }
 
-  #connect(files) {
+  #connect() {
     if (this.#isClosed) return;
-    const [file, ...others] = files;
+    const file = door();
     if (!file) return this.#again();
     const socket = createConnection({ path: file });
     socket.unref?.();
@@ -109,20 +110,18 @@ class Link {
     socket.on("close", () => {
       clearTimeout(mute);
       if (this.#socket !== socket) return;
-      const wasOpen = this.#isOpen;
       this.#isOpen = false;
       this.#socket = undefined;
       for (const done of this.#calls.values()) done(undefined);
       this.#calls.clear();
-      if (wasOpen || !others.length) this.#again();
-      else this.#connect(others);
+      this.#again();
     });
   }
 
   #again() {
     if (this.#isClosed) return;
     clearTimeout(this.#timer);
-    this.#timer = later(PAUSE, () => this.#connect(doors()));
+    this.#timer = later(PAUSE, () => this.#connect());
   }
 
   #take(line) {

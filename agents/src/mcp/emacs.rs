@@ -60,8 +60,8 @@ pub fn no_time() -> Answer {
 
 /// The Emacs that listens, and what it is told of this program.
 pub struct Emacs {
-    /// The socket at which it listens, if the user named that.
-    door: Option<PathBuf>,
+    /// The socket at which it listens.
+    pub door: PathBuf,
     /// What Emacs is told when a connection begins.
     pub hello: Hello,
     /// What it is told next: what the agent does.
@@ -71,7 +71,7 @@ pub struct Emacs {
 }
 
 impl Emacs {
-    /// The Emacs that listens at DOOR, or at a usual one, told of this program's ROLE.
+    /// The Emacs that listens at DOOR, or at the usual one, told of this program's ROLE.
     pub fn new(door: Option<PathBuf>, role: Role) -> Self {
         let hello = Hello {
             protocol: PROTOCOL,
@@ -84,6 +84,7 @@ impl Emacs {
             started: millis_of(SystemTime::now()),
             ..Hello::default()
         };
+        let door = door.unwrap_or_else(usual);
         Emacs { door, hello, activity: None, connection: None, calls: 0 }
     }
 
@@ -127,9 +128,8 @@ impl Emacs {
         if self.hello.id.is_empty() {
             return Err(Failure::Absent);
         }
-        // There are two usual doors.
-        let patience = left(end)? / 2;
-        let connection = Connection::first(&self.doors(), &self.hello, patience, end)?;
+        let mut connection = Connection::open(&self.door)?;
+        connection.greet(&self.hello, end)?;
         if let Some(activity) = &self.activity {
             connection.tell(&Message::Activity(activity.clone()), end)?;
         }
@@ -161,11 +161,6 @@ impl Emacs {
         }
     }
 
-    /// The sockets at which to look for Emacs, the likeliest first.
-    pub fn doors(&self) -> Vec<PathBuf> {
-        self.door.clone().map_or_else(usual, |door| vec![door])
-    }
-
     /// Numbers a call; returns its line unless that is too large.
     fn line_of(&mut self, call: Call) -> Option<Vec<u8>> {
         self.calls += 1;
@@ -193,24 +188,6 @@ struct Connection {
 }
 
 impl Connection {
-    /// Connects at the first of DOORS where this user's Emacs takes HELLO.
-    /// All doors at which some process listens have PATIENCE to answer, but the last one has until END.
-    fn first(doors: &[PathBuf], hello: &Hello, patience: Duration, end: Instant) -> Result<Self, Failure> {
-        let mut failures = Vec::new();
-        let open = |door: &PathBuf| Connection::open(door).map_err(|failure| failures.push(failure)).ok();
-        let mut opened = doors.iter().filter_map(open).collect::<Vec<_>>().into_iter();
-        while let Some(mut connection) = opened.next() {
-            let end = if opened.len() == 0 { end } else { end.min(Instant::now() + patience) };
-            match connection.greet(hello, end) {
-                Ok(()) => return Ok(connection),
-                Err(failure) => failures.push(failure),
-            }
-        }
-        // The first one that tells more than that no Emacs listens.
-        let failure = failures.into_iter().find(|failure| *failure != Failure::Absent);
-        Err(failure.unwrap_or(Failure::Absent))
-    }
-
     fn open(door: &Path) -> Result<Self, Failure> {
         check(door)?;
         Ok(Connection::new(connect(door).map_err(io::Error::from)?)?)
@@ -377,33 +354,6 @@ mod tests {
         let reason = Some("x".repeat(CALL));
         emacs.tell(SessionActivity { reason, ..SessionActivity::default() });
         assert!(emacs.connection.is_none());
-    }
-
-    #[test]
-    fn a_door_that_hangs_or_refuses_does_not_keep_from_the_next() {
-        let [(hangs, _held), (refuses, refusing), (right, answering)] =
-            ["hangs", "refuses", "right"].map(listener);
-        let server = thread::spawn(move || {
-            let mut other = refusing.accept().unwrap().0;
-            // The program may have closed it before.
-            let _ = other.write_all(b"HTTP/1.1 400 Bad Request\r\n");
-            Program::welcome(&answering)
-        });
-        let doors = [hangs, refuses, right.clone()];
-        let opened = Connection::first(&doors, &Hello::default(), Duration::from_millis(100), deadline());
-        let peer = opened.ok().unwrap().stream.peer_addr().unwrap();
-        assert_eq!(peer.as_pathname(), Some(right.as_path()));
-        server.join().unwrap();
-    }
-
-    #[test]
-    fn a_slow_emacs_keeps_all_the_time_there_is() {
-        let (door, listener) = listener("slow");
-        let server = thread::spawn(move || Program::welcome(&listener));
-        // The patience is over before the answer.
-        let opened = Connection::first(&[door], &Hello::default(), Duration::ZERO, deadline());
-        assert!(opened.is_ok());
-        server.join().unwrap();
     }
 
     #[test]

@@ -18,15 +18,17 @@ const SANDBOX: &str = "TODO_WRITE_SANDBOX";
 /// The size in bytes from which on systems refuse a name.
 const LONGEST_NAME: usize = 100;
 
-/// The usual sockets: the first is the one to open, and all may have one that is open.
-pub fn usual() -> Vec<PathBuf> {
+/// The usual socket, by the same rule for all programs of this user.
+pub fn usual() -> PathBuf {
     if let Some(sandbox) = std::env::var_os(SANDBOX) {
-        return vec![Path::new(&sandbox).join("socket")];
+        return Path::new(&sandbox).join("socket");
     }
     let user = geteuid().as_raw();
     let run = PathBuf::from(format!("/run/user/{user}"));
-    let own = PathBuf::from(format!("/tmp/todo-write-{user}/socket"));
-    if is_private_folder(&run) { vec![run.join("todo-write/socket"), own] } else { vec![own] }
+    if is_private_folder(&run) {
+        return run.join("todo-write/socket");
+    }
+    format!("/tmp/todo-write-{user}/socket").into()
 }
 
 /// The file beside another one that has its name and this suffix.
