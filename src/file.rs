@@ -135,29 +135,8 @@ fn true_name(path: &Path) -> io::Result<(PathBuf, bool)> {
     }
 }
 
-/// The modification time and size of a file. Different stamps prove a change. Equal ones prove that there
-/// was none only if the time is so old that a later change certainly gets another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileStamp {
-    modified: Option<SystemTime>,
-    length: u64,
-}
-
 /// The coarsest resolution of modification times in use.
 const CLOCK_TICK: Duration = Duration::from_secs(2);
-
-impl FileStamp {
-    /// The stamp of a file, a folder or anything else; `None` if there is nothing.
-    pub fn of(path: &Path) -> Option<FileStamp> {
-        let data = fs::metadata(path).ok()?;
-        Some(FileStamp { modified: data.modified().ok(), length: data.len() })
-    }
-
-    /// Whether a later change certainly gets another stamp.
-    pub fn is_certain(&self) -> bool {
-        self.modified.is_some_and(is_certain)
-    }
-}
 
 /// Whether a later change certainly gets another modification time.
 pub fn is_certain(modified: SystemTime) -> bool {

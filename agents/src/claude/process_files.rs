@@ -13,7 +13,6 @@ use serde_json::Value;
 
 use super::files::json;
 use crate::field::is_id;
-use todo_write::file::FileStamp;
 use todo_write::pid::{self, ProcessState};
 use todo_write::text::excerpt;
 use todo_write::wire::program::Process;
@@ -40,7 +39,6 @@ type Fact = (Vec<Process>, Vec<(String, u32)>);
 /// A file as it was last read.
 #[derive(Debug, Default)]
 struct ProcessFile {
-    stamp: Option<FileStamp>,
     said: Said,
     is_alive: bool,
     /// Whether another process has had its session since it died.
@@ -95,11 +93,15 @@ impl Processes {
         if self.folder.is_dir() { &self.folder } else { above }.to_owned()
     }
 
-    /// Reads the files that changed; returns the live processes, by id.
+    /// Reads the files; returns the live processes, by id.
     pub fn read(&mut self) -> Vec<Process> {
         self.list();
         for (pid, file) in &mut self.files {
-            file.read(*pid, &self.folder);
+            let path = self.folder.join(format!("{pid}.json"));
+            // What a process said before a half-written file still counts.
+            if let Some(said) = json(&path).and_then(|file| Said::of(*pid, &path, &file)) {
+                file.said = said;
+            }
             file.is_alive = file.said.lives(&self.folder);
         }
         let live = self.files.values().filter(|file| file.is_alive);
@@ -149,21 +151,6 @@ impl Processes {
     /// Whether a process in a container has a session. It is unknown whether it lives.
     pub fn is_elsewhere(&self, session: &str) -> bool {
         self.files.values().any(|file| file.said.elsewhere.as_deref() == Some(session))
-    }
-}
-
-impl ProcessFile {
-    /// Reads the file if it changed. One that cannot be read is remembered until it changes; what a
-    /// process said before a half-written file still counts.
-    fn read(&mut self, pid: u32, folder: &Path) {
-        let path = folder.join(format!("{pid}.json"));
-        let stamp = FileStamp::of(&path);
-        if stamp.is_some() && self.stamp == stamp {
-            return;
-        }
-        let read = json(&path).and_then(|file| Said::of(pid, &path, &file));
-        self.stamp = stamp.filter(|stamp| read.is_some() || stamp.is_certain());
-        self.said = read.unwrap_or_else(|| std::mem::take(&mut self.said));
     }
 }
 
