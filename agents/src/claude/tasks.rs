@@ -78,14 +78,6 @@ impl TaskUpdate {
             is_internal: input.get("metadata").map(is_internal),
         }
     }
-
-    /// Applies the changes that a hook made to the arguments.
-    fn corrected(mut self, result: TaskResult<'_>) -> TaskUpdate {
-        let field = |object, key| text(result.fields.get(object)?, key);
-        self.subject = field("task", "subject").or(self.subject);
-        self.status = field("statusChange", "to").or(self.status);
-        self
-    }
 }
 
 impl TaskResult<'_> {
@@ -141,7 +133,6 @@ impl Tasks {
     /// Applies a `TaskCreate`, whose result has the task's number. `clears` tells whether the session
     /// clears completed lists.
     pub(crate) fn create(&mut self, update: TaskUpdate, result: TaskResult<'_>, clears: bool) {
-        let update = update.corrected(result);
         let number = result.fields.get("task").and_then(|task| text(task, "id"));
         let (Some(subject), Some(id)) = (update.subject, number.or_else(|| number_in(result.text))) else {
             return;
@@ -166,7 +157,6 @@ impl Tasks {
     /// Applies a `TaskUpdate`. An unknown task is added. A task that Claude Code did not find is
     /// removed: its timer clears a completed list, with a task created in the same moment.
     pub(crate) fn update(&mut self, update: TaskUpdate, result: TaskResult<'_>) {
-        let update = update.corrected(result);
         let Some(id) = update.id else { return };
         if update.status.as_deref() == Some("deleted") || result.is_not_found() {
             self.tasks.retain(|task| task.id != id);

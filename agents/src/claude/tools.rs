@@ -136,11 +136,6 @@ impl ClaudeReader {
 
     fn apply(&mut self, origin: &Origin<'_>, tool: Tool, result: TaskResult<'_>) {
         if let Tool::List(list) = tool {
-            // A hook may have changed the list.
-            let list = match result.fields.get("newTodos") {
-                Some(todos @ Raw::List(_)) => input::read(todos, &self.options),
-                _ => list,
-            };
             return self.emit(origin, EventKind::List(list));
         }
         // Subagents share the tasks of their session.
