@@ -174,7 +174,9 @@ machine to ask, which is connected, or nil for this one."
                            (cond (machine (list (file-local-name project)))
                                  ((not (file-remote-p project))
                                   (list (expand-file-name project) (file-truename project)))))))
-        (todo-write-hub-wait (lambda () (cdr todo-write-follow--round)))
+        (todo-write-hub-wait (lambda () (or (cdr todo-write-follow--round)
+                                            (and machine
+                                                 (not (todo-write-machines-reached-p machine))))))
         (cadr todo-write-follow--round))
     (setq todo-write-follow--round nil)
     (todo-write-follow-send-homes)))

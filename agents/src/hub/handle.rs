@@ -304,13 +304,9 @@ impl Hub {
         if is_told {
             return;
         }
-        match command {
-            Command::Follow { session, .. } => {
-                let reason = "is not connected, or has too many sessions that are followed";
-                self.common.queue.push(Message::Unreadable(session, format!("{machine} {reason}")));
-            }
-            Command::Choose(round, _) => self.common.queue.push(Message::Choices(round, Vec::new())),
-            _ => {}
+        if let Command::Follow { session, .. } = command {
+            let reason = "is not connected, or has too many sessions that are followed";
+            self.common.queue.push(Message::Unreadable(session, format!("{machine} {reason}")));
         }
     }
 }

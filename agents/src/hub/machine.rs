@@ -5,7 +5,7 @@
 //! group of Emacs, does not end it. No signal goes to a process whose end was taken note of: its number may be
 //! another one's by then.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -43,7 +43,7 @@ pub(super) struct Link {
     pulse: Pulse,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
     /// The commands, None once the connection is over.
     outbox: Option<Outbox>,
@@ -51,8 +51,6 @@ struct State {
     child: Option<Child>,
     /// The commands that followed the sessions which are followed there.
     sessions: BTreeMap<SessionId, Command>,
-    /// The choices that are awaited.
-    rounds: BTreeSet<u64>,
     kept: Kept,
     /// How its lists are read.
     input: Options,
@@ -79,16 +77,7 @@ impl Link {
         sessions: BTreeMap<SessionId, Command>,
     ) -> io::Result<Arc<Link>> {
         let (outbox, unsent) = Outbox::new();
-        let state = State {
-            outbox: Some(outbox),
-            child: None,
-            sessions: BTreeMap::new(),
-            rounds: BTreeSet::new(),
-            kept: Kept::default(),
-            input: settings.input,
-            is_welcomed: false,
-            was_silent: false,
-        };
+        let state = State { outbox: Some(outbox), input: settings.input, ..State::default() };
         let link = Arc::new(Link {
             machine: to.machine,
             common: Arc::clone(common),
@@ -115,8 +104,7 @@ impl Link {
         lock(&self.state).outbox.is_none()
     }
 
-    /// Sends a command, and notes what is followed and awaited; returns false if there is no room for a session, or
-    /// the connection is over that would answer. A machine that takes no more commands is given up.
+    /// Sends a command, and notes what is followed; returns false if there is no room for a session. A machine that takes no more commands is given up.
     pub(super) fn tell(&self, command: &Command) -> bool {
         // A file whose name is no text was not named by this machine.
         let Ok(text) = socket::line(command) else { return false };
@@ -126,8 +114,6 @@ impl Link {
             Command::Follow { .. } if state.sessions.len() >= ENTRIES => return false,
             Command::Follow { session, .. } => drop(state.sessions.insert(*session, command.clone())),
             Command::Stop(id) => drop(state.sessions.remove(id)),
-            Command::Choose(..) if state.outbox.is_none() => return false,
-            Command::Choose(round, _) => _ = state.rounds.insert(*round),
             Command::Answer(id, answer) => state.kept.answered(*id, answer.call),
             Command::Set(settings) => state.input = settings.input,
             _ => {}
@@ -173,9 +159,6 @@ impl Link {
             return;
         }
         state.child.as_ref().into_iter().for_each(kill);
-        for round in std::mem::take(&mut state.rounds) {
-            self.common.queue.push(Message::Choices(round, Vec::new()));
-        }
         if lost.is_some() {
             self.common.queue.push(Message::Connection(self.machine.name.clone(), lost));
         }
@@ -260,7 +243,7 @@ impl Link {
         }
         self.common.queue.wait_for_room(&message);
         let mut state = lock(&self.state);
-        let State { outbox, sessions, rounds, kept, input, is_welcomed, .. } = &mut *state;
+        let State { outbox, sessions, kept, input, is_welcomed, .. } = &mut *state;
         if outbox.is_none() || message.session().is_some_and(|id| !sessions.contains_key(&id)) {
             return Ok(());
         }
@@ -272,13 +255,10 @@ impl Link {
             return Ok(());
         }
         let Some(message) = bound(&self.machine, input, message) else { return Ok(()) };
-        let is_wanted = kept.count(&message)?
-            && match &message {
-                Message::Unreadable(id, _) => sessions.remove(id).is_some(),
-                Message::Choices(round, _) => rounds.remove(round),
-                _ => true,
-            };
-        if is_wanted {
+        if let Message::Unreadable(id, _) = &message {
+            sessions.remove(id);
+        }
+        if kept.count(&message)? {
             self.common.queue.push(message);
         }
         Ok(())

@@ -364,32 +364,6 @@ fn a_machine_that_is_reached_in_another_way_has_no_process_of_the_first_one() {
 }
 
 #[test]
-fn a_choice_waits_for_no_connection_that_ended() {
-    let (there, mut here) = (There::new("build"), Here::new());
-    let mut to = there.connection("");
-    let welcome = r#"echo todo-write-serve 2; echo '{"welcome":{"version":"0.0.0"}}'"#;
-    to.command[2] = format!("{welcome}; cat >/dev/null");
-    let choose = |here: &Here| {
-        here.tell("build", Command::Choose(7, Vec::new()));
-        7
-    };
-    let chosen = |here: &mut Here, round| {
-        here.wait(|message| matches!(message, Message::Choices(ended, _) if *ended == round).then_some(()));
-    };
-    here.hub.obey(Command::Connect(Box::new(to.clone())));
-    here.connected("build");
-    let round = choose(&here);
-    to.machine.prefix = "/ssh:me@build:".into();
-    here.hub.obey(Command::Connect(Box::new(to)));
-    chosen(&mut here, round);
-    here.lost("build");
-    here.connected("build");
-    let round = choose(&here);
-    here.disconnect("build");
-    chosen(&mut here, round);
-}
-
-#[test]
 fn a_machine_that_hangs_is_lost_and_nothing_waits_for_it() {
     let (there, mut here) = (There::new("build"), Here::with_silence(Duration::from_millis(300)));
     let mut to = there.connection("");

@@ -75,6 +75,7 @@ pub struct Peers {
     pub(in crate::hub) settings: Settings,
 }
 
+#[derive(Default)]
 pub(super) struct Inner {
     all: BTreeMap<ConnectionId, Peer>,
     /// The sessions whose agents are to be told something.
@@ -88,13 +89,7 @@ pub(super) struct Inner {
 
 impl Peers {
     pub(super) fn new(settings: Settings, finder: Finder, out: Out) -> Peers {
-        let inner = Inner {
-            all: BTreeMap::new(),
-            untold: BTreeSet::new(),
-            state: Some(State::Client(None)),
-            held: None,
-            is_said_outdated: false,
-        };
+        let inner = Inner { state: Some(State::Client(None)), ..Inner::default() };
         let first = LAST.load(Ordering::Relaxed) + 1;
         Peers { inner: inner.into(), first, changed: Condvar::new(), out, finder, settings }
     }
