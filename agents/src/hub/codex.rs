@@ -29,17 +29,9 @@ use question::Question;
 use todo_write::wire::bounds::ENTRIES;
 use todo_write::wire::socket::{Answer, Call, Hello, PROTOCOL, Role};
 
-/// How long a daemon may take.
-#[derive(Clone, Copy, Debug)]
-pub struct Times {
-    /// To accept a connection, and to send what a session waits for.
-    pub joining: Duration,
-    /// To say that a question is answered.
-    pub answering: Duration,
-}
-
-/// The usual times.
-pub const USUAL: Times = Times { joining: Duration::from_secs(2), answering: Duration::from_secs(2) };
+/// How long a daemon may take to accept a connection, to send what a session waits for, and to say that a question is
+/// answered.
+pub const USUAL: Duration = Duration::from_secs(2);
 
 /// The time between two looks for a daemon.
 const LOOK: Duration = Duration::from_secs(2);
@@ -49,11 +41,11 @@ const TICK: Duration = Duration::from_millis(50);
 const SESSIONS: usize = 200;
 
 /// Starts a thread that watches the daemon of a folder of Codex until the door is closed.
-pub(super) fn start(folder: PathBuf, door: Arc<Peers>, times: Times) {
+pub(super) fn start(folder: PathBuf, door: Arc<Peers>, patience: Duration) {
     let work = move || {
         while door.wait_until_open() {
             // A daemon that ends, or says what is not known here, is answered in its terminal.
-            let _ = watch(&folder, &door, times);
+            let _ = watch(&folder, &door, patience);
             door.wait(LOOK);
         }
     };
@@ -63,7 +55,7 @@ pub(super) fn start(folder: PathBuf, door: Arc<Peers>, times: Times) {
 
 /// A connection to the daemon, and the sessions that wait for the user.
 struct Watch {
-    times: Times,
+    patience: Duration,
     client: Client,
     /// The number of the last call.
     last: u64,
@@ -95,7 +87,8 @@ struct Session {
     subagent: Option<(String, String)>,
     joined: Joined,
     requests: Vec<Request>,
-    /// When it is said that the terminal must answer, unless a request or the history of one comes before.
+    /// When it is said that the terminal must answer, unless what is awaited comes before: a request, its history, or
+    /// that it is answered.
     until: Instant,
 }
 
@@ -125,17 +118,17 @@ enum Stage {
         _call: Connected,
     },
     /// The daemon was given the answer.
-    Answered(Instant),
+    Answered,
     /// The terminal answers.
     Left,
 }
 
 /// Watches a daemon until the connection is over. Its questions are withdrawn then.
-fn watch(folder: &Path, door: &Arc<Peers>, times: Times) -> Result<(), Error> {
+fn watch(folder: &Path, door: &Arc<Peers>, patience: Duration) -> Result<(), Error> {
     let (sender, answers) = mpsc::channel::<Answered>();
-    let client = Client::connect(folder, times.joining)?;
+    let client = Client::connect(folder, patience)?;
     let (calls, waiting) = (HashMap::new(), BTreeMap::new());
-    let mut watch = Watch { times, client, last: 0, calls, waiting };
+    let mut watch = Watch { patience, client, last: 0, calls, waiting };
     let info = json!({
         "clientInfo": {"name": "todo-write", "title": "todo-write", "version": door.settings.welcome.version},
         "capabilities": {"experimentalApi": true},
@@ -150,7 +143,7 @@ fn watch(folder: &Path, door: &Arc<Peers>, times: Times) -> Result<(), Error> {
         }
         watch.join()?;
         for (id, session) in &mut watch.waiting {
-            session.advance(id, door, times.answering, &sender);
+            session.advance(id, door, &sender);
         }
     }
     Ok(())
@@ -182,7 +175,7 @@ impl Watch {
                 if let Some(session) = self.waiting.get_mut(session) {
                     session.requests.retain(|known| known.id != params["requestId"]);
                     // The next one may follow.
-                    session.until = Instant::now() + self.times.joining;
+                    session.until = Instant::now() + self.patience;
                 }
             }
             _ if id.is_null() => {}
@@ -200,7 +193,7 @@ impl Watch {
                         Question::elsewhere("Codex asks in its terminal whether it may change files");
                     let session = session.to_owned();
                     known.requests.push(Request { id, question, stage: Stage::Unknown(params) });
-                    known.until = Instant::now() + self.times.joining;
+                    known.until = Instant::now() + self.patience;
                     return self.resume(Purpose::History, &session);
                 }
                 let question = Question::of(&method, &params);
@@ -228,7 +221,7 @@ impl Watch {
             Purpose::Join => {
                 let known = self.waiting.get_mut(session).filter(|known| known.joined == Joined::Asked);
                 let Some(known) = known else { return Ok(()) };
-                known.until = Instant::now() + self.times.joining;
+                known.until = Instant::now() + self.patience;
                 if known.learn(session, thread).is_none() {
                     known.fail();
                 }
@@ -276,7 +269,7 @@ impl Watch {
         for (id, session) in &mut self.waiting {
             if joined + ids.len() < QUESTIONS && session.joined == Joined::No {
                 session.joined = Joined::Asked;
-                session.until = Instant::now() + self.times.joining;
+                session.until = Instant::now() + self.patience;
                 ids.push(id.clone());
             }
         }
@@ -285,14 +278,15 @@ impl Watch {
 
     /// Passes the user's answer to a request on.
     fn pass(&mut self, session: &str, id: &Value, answer: &Answer) -> Result<(), Error> {
-        let requests = self.waiting.get_mut(session).map(|known| &mut known.requests);
-        let Some(request) = requests.into_iter().flatten().find(|one| one.id == *id) else { return Ok(()) };
+        let Some(known) = self.waiting.get_mut(session) else { return Ok(()) };
+        let Some(request) = known.requests.iter_mut().find(|one| one.id == *id) else { return Ok(()) };
         request.stage = Stage::Left;
         if let Answer { ok: true, decision: Some(decision), .. } = answer
             && let Some(result) = request.question.result(decision)
         {
             self.client.send(&json!({"id": id, "result": result}))?;
-            request.stage = Stage::Answered(Instant::now());
+            request.stage = Stage::Answered;
+            known.until = Instant::now() + self.patience;
         }
         Ok(())
     }
@@ -318,7 +312,7 @@ impl Session {
     }
 
     /// Asks the user what is new.
-    fn advance(&mut self, id: &str, door: &Arc<Peers>, answering: Duration, sender: &Sender<Answered>) {
+    fn advance(&mut self, id: &str, door: &Arc<Peers>, sender: &Sender<Answered>) {
         let is_late = Instant::now() >= self.until;
         if is_late && self.joined == Joined::Asked {
             self.fail();
@@ -334,7 +328,7 @@ impl Session {
             if is_late && matches!(stage, Stage::Unknown(_)) {
                 *stage = Stage::New;
             }
-            if matches!(stage, Stage::Answered(time) if time.elapsed() >= answering) {
+            if is_late && matches!(stage, Stage::Answered) {
                 *question = Question::elsewhere("Codex did not take the answer; give it in its terminal");
                 *stage = Stage::New;
             }

@@ -39,7 +39,7 @@ pub struct Local {
     pub silence: Duration,
     /// How long a daemon of Codex may take to accept a connection and to send what a session waits for, and to say
     /// that a question is answered.
-    pub codex: codex::Times,
+    pub codex: Duration,
 }
 
 /// What the owner wants. It is locked for moments only.

@@ -14,8 +14,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use todo_write::wire::program::{Command, DoorEvent as Event, Message as News, Opening};
 use todo_write::wire::socket::{Answer, Behavior, Decision, Hello, Message, Welcome};
+use todo_write_mcp::hub::Hub;
 use todo_write_mcp::hub::door::ConnectionId;
-use todo_write_mcp::hub::{Hub, codex::Times};
 use tungstenite::protocol::WebSocket;
 use tungstenite::{Error, Message as Frame};
 
@@ -150,16 +150,15 @@ impl Drop for Garden {
 
 impl Garden {
     fn new(state: State) -> Garden {
-        Garden::within(NEVER, NEVER, state)
+        Garden::within(NEVER, state)
     }
 
-    /// One that has these times to accept a connection and say what a session waits for, and to say that a
-    /// question is answered.
-    fn within(joining: Duration, answering: Duration, state: State) -> Garden {
+    /// One that has this time for each answer.
+    fn within(patience: Duration, state: State) -> Garden {
         let home = Folder::short();
         folder(home.path(), 0o700);
         let state = begin(home.path(), &home.path().join("run"), state);
-        let hub = hub(home.path(), Times { joining, answering });
+        let hub = hub(home.path(), patience);
         let welcome = Welcome { version: "1.2.3".into(), ..Welcome::default() };
         let codex = Some(vec![home.path().to_owned()]);
         hub.obey(Command::Door(Some(Opening { welcome, codex, socket: None })));
@@ -400,7 +399,7 @@ fn always_gives_the_amendment_as_it_was_shown_and_a_no_declines_or_stops_the_tur
 #[test]
 fn an_answer_that_the_daemon_does_not_take_is_given_in_the_terminal() {
     let state = State { pending: vec![command()], is_deaf: true, ..State::default() };
-    let garden = Garden::within(NEVER, Duration::from_millis(1), state);
+    let garden = Garden::within(Duration::from_secs(1), state);
     let (id, ..) = garden.question();
     garden.answer(id, decision(Behavior::Allow));
     garden.result();
@@ -590,9 +589,9 @@ fn what_has_another_shape_is_for_the_terminal() {
     // No request follows one of another session.
     let other = with(command(), "threadId", json!("other"));
     let cases = cases.into_iter().map(|request| (request, NEVER)).chain([(other, Duration::from_secs(1))]);
-    for (request, joining) in cases {
+    for (request, patience) in cases {
         let what: String = request.to_string().chars().take(400).collect();
-        let garden = Garden::within(joining, NEVER, State { pending: vec![request], ..State::default() });
+        let garden = Garden::within(patience, State { pending: vec![request], ..State::default() });
         garden.is_for_the_terminal(&what);
     }
 }
@@ -616,7 +615,7 @@ fn a_daemon_of_another_version_is_answered_in_its_terminal() {
 #[test]
 fn a_change_of_which_the_daemon_tells_no_more_is_answered_in_its_terminal() {
     let state = State { pending: vec![change()], is_silent: true, ..State::default() };
-    Garden::within(Duration::from_secs(1), NEVER, state).is_for_the_terminal("a change");
+    Garden::within(Duration::from_secs(1), state).is_for_the_terminal("a change");
 }
 
 #[test]

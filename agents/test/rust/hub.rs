@@ -34,11 +34,11 @@ fn number() -> u64 {
 }
 
 /// A hub for the user with that home, who has no agents.
-pub fn hub(home: &Path, codex: codex::Times) -> Hub {
+pub fn hub(home: &Path, codex: Duration) -> Hub {
     Hub::new(local(home, codex))
 }
 
-pub fn local(home: &Path, codex: codex::Times) -> Local {
+pub fn local(home: &Path, codex: Duration) -> Local {
     let (home, homes, socket) = (home.to_owned(), Vec::new(), home.join("run/door"));
     Local { home, homes, socket, silence: NEVER, codex }
 }

@@ -36,7 +36,7 @@ fn this_program_serves_as_a_machine() {
         homes: vec![(Agent::Claude, home.join(".claude")), (Agent::Codex, home.join(".codex"))],
         socket: home.join("run/socket"),
         silence: NEVER,
-        codex: codex::Times { joining: NEVER, answering: NEVER },
+        codex: NEVER,
         home,
     };
     let admit = |_: &str, name: &str| match name {
