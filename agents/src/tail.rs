@@ -80,9 +80,6 @@ impl Tail {
     }
 
     /// Checks how the file changed. If it was replaced, goes back to its beginning.
-    ///
-    /// # Errors
-    /// An error of the file system.
     pub(crate) fn check(&mut self) -> io::Result<TailChange> {
         let data = match file::metadata(&self.path) {
             Ok(data) => data,
@@ -127,9 +124,7 @@ impl Tail {
     /// a crash of the program, each counts as a line. The last one is passed on if it is complete; otherwise it
     /// waits for its rest. So the ends are the same whenever the file is read. Blank lines are left out. Returns
     /// whether all was read; if not, the next call continues.
-    ///
-    /// # Errors
-    /// An error of the file system. Lines passed on before it are not passed on again.
+    /// Lines passed on before an error are not passed on again.
     pub(crate) fn read(&mut self, mut each: impl FnMut(Place, &[u8])) -> io::Result<bool> {
         let mut file = match self.opened.take() {
             Some(file) => file,

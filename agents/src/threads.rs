@@ -5,9 +5,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 /// Starts a thread, with a name that `ps` shows.
-///
-/// # Errors
-/// If this system gives no thread.
 pub fn start<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,

@@ -239,9 +239,7 @@ impl Tasks {
     }
 
     /// The whole list as the input of a write.
-    ///
-    /// # Errors
-    /// As [`input::read`], for more tasks than the user allows.
+    /// As [`input::read`], it fails for more tasks than the user allows.
     pub(crate) fn plan(&self, options: &Options) -> Result<Plan, Vec<Problem>> {
         let text = |text: &str| Raw::Text(Cow::Owned(excerpt(text, options.max_length.saturating_sub(1))));
         // Identity ignores bare numbers, but here they identify tasks.

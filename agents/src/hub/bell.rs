@@ -59,9 +59,6 @@ impl Bell {
     }
 
     /// Writes a byte to `output` for each ring.
-    ///
-    /// # Errors
-    /// The error of `output`.
     pub fn run(&self, mut output: impl Write) -> io::Result<()> {
         let mut state = lock(&self.state);
         loop {
@@ -102,9 +99,6 @@ impl State {
 
 /// Makes a socket that only this user can reach, writes its name as a line to `output`, and waits for Emacs
 /// to connect. Then nothing is left of its file.
-///
-/// # Errors
-/// An error of the file system or of `output`.
 pub fn connect(folder: &Path, mut output: impl Write) -> io::Result<UnixStream> {
     DirBuilder::new().mode(0o700).create(folder)?;
     let listener = UnixListener::bind(folder.join("socket"))?;

@@ -138,9 +138,7 @@ struct Program {
 
 impl Kept {
     /// Counts a message; returns false for one that is not passed on.
-    ///
-    /// # Errors
-    /// A phrase that says which bound was passed.
+    /// The error says which bound was passed.
     pub(super) fn count(&mut self, message: &Message) -> Result<bool, String> {
         match message {
             Message::Events(_, piece) => {

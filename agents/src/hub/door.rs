@@ -118,9 +118,7 @@ fn begin(peers: &Arc<Peers>, stream: UnixStream) -> io::Result<()> {
 }
 
 /// Reads what a program says until it has closed the connection.
-///
-/// # Errors
-/// A sentence for a program that does not keep to the protocol.
+/// The error is a sentence for a program that does not keep to the protocol.
 fn read(peers: &Peers, id: ConnectionId, stream: &UnixStream) -> Result<(), String> {
     let mut lines = Lines::new(stream, CALL);
     let mut is_greeted = false;

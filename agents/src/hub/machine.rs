@@ -67,9 +67,6 @@ pub(super) fn lost(reason: &str, is_missing: bool) -> Lost {
 
 impl Link {
     /// Connects to a machine, and follows sessions there by these commands. [`Message::Connection`] says what became of it.
-    ///
-    /// # Errors
-    /// If this system gives no thread.
     pub(super) fn start(
         common: &Arc<Common>,
         settings: &Settings,

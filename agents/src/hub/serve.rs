@@ -19,9 +19,7 @@ use todo_write::wire::socket::line;
 ///
 /// `admit` decides by the name of the Emacs, which no other has, and its name for a person whether it is
 /// served, or the reason why not.
-///
-/// # Errors
-/// A sentence if the other side is not one that can be served, or an error of `output`.
+/// The error is a sentence.
 pub fn serve(
     local: Local,
     input: impl Read + Send + 'static,

@@ -180,9 +180,7 @@ impl Peers {
     }
 
     /// Welcomes a program, and tells the owner of it once the root of its project was found. That waits.
-    ///
-    /// # Errors
-    /// A sentence for a program that is not served.
+    /// The error is a sentence for a program that is not served.
     pub(super) fn greet(&self, id: ConnectionId, mut hello: Box<Hello>) -> Result<(), String> {
         let is_of_protocol = hello.protocol == PROTOCOL;
         let version = Some(self.settings.welcome.version.as_str());
@@ -217,9 +215,7 @@ impl Peers {
 /// What programs say.
 impl Peers {
     /// Takes a message of a program that was welcomed.
-    ///
-    /// # Errors
-    /// A sentence for a program that does not keep to the protocol.
+    /// The error is a sentence for a program that does not keep to the protocol.
     pub(super) fn receive(&self, id: ConnectionId, mut message: Message) -> Result<(), String> {
         match &mut message {
             Message::Hello(_) | Message::Unknown => return Ok(()),

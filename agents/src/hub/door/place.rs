@@ -67,9 +67,7 @@ fn identity(file: &Path) -> io::Result<(u64, u64)> {
 
 /// Listens to a socket for the Emacs of a process, unless another one has it. The system ends the lock of a process
 /// that ends.
-///
-/// # Errors
-/// Who has it, or why it cannot be opened.
+/// The error is who has it, or why it cannot be opened.
 pub(super) fn enter(file: &Path, emacs: Option<u32>) -> Result<(UnixListener, Held), State> {
     prepare(file).map_err(State::Failed)?;
     let failed = |error| State::Failed(format!("The socket {} cannot be opened: {error}", file.display()));
@@ -115,9 +113,7 @@ fn prepare(file: &Path) -> Result<(), String> {
 }
 
 /// Makes a folder that no other user can use, unless it is there.
-///
-/// # Errors
-/// A sentence, also about one that others can use.
+/// The error is a sentence, also about one that others can use.
 pub fn make_private(folder: &Path) -> Result<(), String> {
     if fs::symlink_metadata(folder).is_err() {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
