@@ -53,7 +53,6 @@ pub struct Follower {
     lines: SessionReader,
 }
 
-/// The rollout of a subagent of Codex.
 #[derive(Debug)]
 struct Rollout {
     sent: Sent,
@@ -129,22 +128,23 @@ impl Follower {
             subagent.read(&mut self.lines, &self.policy, &mut appended);
         }
         self.lines.leave();
-        self.read_rollouts(&mut appended);
-        if appended.is_partial {
-            // The ends of subagents, whose files are not read yet, are not among them.
-            let events = self.lines.reader.as_mut().map(|reader| reader.events().take()).unwrap_or_default();
-            self.add_before(&mut appended, events);
-            return Ok(appended);
-        }
+        let is_whole = !appended.is_partial;
         // While the transcript grows, the files may be ahead of it.
-        let is_first = !std::mem::replace(&mut self.is_read, self.file.offset > 0);
-        if self.are_side_files_due && (is_first || appended.bytes == 0) {
-            self.are_side_files_due = false;
-            self.read_side_files();
+        if is_whole {
+            let is_first = !std::mem::replace(&mut self.is_read, self.file.offset > 0);
+            if self.are_side_files_due && (is_first || appended.bytes == 0) {
+                self.are_side_files_due = false;
+                self.read_side_files();
+            }
         }
         self.unreadable += self.lines.take_unreadable();
-        let events = self.lines.reader.as_mut().map(Reader::take_events).unwrap_or_default();
-        self.add_before(&mut appended, events);
+        // The ends of subagents come once their files are read.
+        let take = |reader: &mut Reader| if is_whole { reader.take_events() } else { reader.events().take() };
+        appended.events = self.lines.reader.as_mut().map(take).unwrap_or_default();
+        appended.events.retain(|event| self.counts(event));
+        if is_whole {
+            self.read_rollouts(&mut appended);
+        }
         Ok(appended)
     }
 
@@ -155,19 +155,12 @@ impl Follower {
         others.into_iter().any(|one| one.path == file)
     }
 
-    /// Adds events before the others. The sums of a subagent count only if its file is not read.
-    fn add_before(&self, appended: &mut Appended, mut events: Vec<Event>) {
-        let is_read = |id: &str| {
-            self.subagents.iter().any(|one| one.id == id)
-                || self.unnamed.iter().any(|path| subagent_of(path) == Some(id))
-        };
-        events.retain(|event| match &event.kind {
-            EventKind::OfSubagent { subagent, kind, .. } => {
-                !matches!(**kind, EventKind::SubagentSums { .. }) || !is_read(subagent)
-            }
-            _ => true,
-        });
-        appended.events.splice(0..0, events);
+    /// Whether an event counts: the sums of a subagent do only if its file is not read.
+    fn counts(&self, event: &Event) -> bool {
+        let EventKind::OfSubagent { subagent, kind, .. } = &event.kind else { return true };
+        let is_read = self.subagents.iter().any(|one| one.id == *subagent)
+            || self.unnamed.iter().any(|path| subagent_of(path) == Some(subagent));
+        !is_read || !matches!(**kind, EventKind::SubagentSums { .. })
     }
 
     /// A sentence for the user, once, if lines could not be read in full.
@@ -190,9 +183,6 @@ impl Follower {
     /// Finds new rollouts of subagents of Codex, and reads what was appended to them: the newest ones when a
     /// session is opened.
     fn read_rollouts(&mut self, appended: &mut Appended) {
-        if appended.is_partial {
-            return;
-        }
         let readers = self.rollouts.iter_mut().map(|rollout| &mut rollout.lines).chain([&mut self.lines]);
         let sent = readers.filter_map(|lines| lines.reader.as_mut()).flat_map(Reader::take_sent);
         let until = Instant::now() + SEARCH;
