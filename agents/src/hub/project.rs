@@ -15,11 +15,8 @@ const MARKERS: [&str; 9] = [".git", ".jj", ".hg", ".sl", ".svn", ".bzr", "_darcs
 
 /// The root of the project in which a folder is, by names and kinds of files alone.
 fn project_of(folder: &Path) -> Option<PathBuf> {
-    let is_marker = |path: &Path| {
-        let kind = fs::symlink_metadata(path).map(|data| data.file_type());
-        kind.is_ok_and(|kind| kind.is_dir() || kind.is_file() || kind.is_symlink()) && path.exists()
-    };
-    let is_root = |folder: &&Path| MARKERS.iter().any(|marker| is_marker(&folder.join(marker)));
+    let is_marker = |path: PathBuf| fs::metadata(path).is_ok_and(|data| data.is_dir() || data.is_file());
+    let is_root = |folder: &&Path| MARKERS.iter().any(|marker| is_marker(folder.join(marker)));
     folder.ancestors().find(is_root).map(Path::to_owned)
 }
 
