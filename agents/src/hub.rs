@@ -8,7 +8,6 @@
 //! thread and nothing else.
 //!
 //! Each file uses only those before it:
-//! - `pulse`: how long others wait;
 //! - `home`, `project`: folders; `door`: the socket; `queue`: what is reported;
 //! - `watch`, `around`, `session`, `search`, `root`: what is read here;
 //! - `bound`, `machine`: what is read elsewhere; `codex`: questions of its daemon;
@@ -23,7 +22,6 @@ mod handle;
 pub mod home;
 mod machine;
 mod project;
-mod pulse;
 mod queue;
 mod root;
 mod search;

@@ -1,15 +1,35 @@
 //! What the sessions and searches of a root have in common.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use super::home::{Home, escape};
 use super::project::Projects;
-use super::pulse::Pulse;
 use super::queue::Queue;
 use super::watch::Watches;
 use crate::claude::process_files::Processes;
+use crate::threads::lock;
 use todo_write::wire::program::{Message, Process, Settings};
+
+/// Since when a thread waits for something that may not answer, at which others look; None while it waits for nothing.
+#[derive(Debug, Default)]
+pub(super) struct Pulse(Mutex<Option<Instant>>);
+
+impl Pulse {
+    pub(super) fn begin(&self) {
+        *lock(&self.0) = Some(Instant::now());
+    }
+
+    pub(super) fn end(&self) {
+        *lock(&self.0) = None;
+    }
+
+    /// Whether it waits for longer than this.
+    pub(super) fn is_over(&self, time: Duration) -> bool {
+        lock(&self.0).is_some_and(|since| since.elapsed() > time)
+    }
+}
 
 /// What all threads of the hub have in common.
 #[derive(Debug, Default)]
@@ -66,5 +86,22 @@ impl Around {
         let session = process.session.as_ref().filter(|session| !session.contains('/'))?;
         let folder = escape(process.folder.as_ref()?);
         Some(self.home.as_ref()?.folder.join("projects").join(folder).join(format!("{session}.jsonl")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wait::{NEVER, wait_until};
+
+    #[test]
+    fn only_what_has_begun_takes_time() {
+        let pulse = Pulse::default();
+        assert!(!pulse.is_over(Duration::ZERO));
+        pulse.begin();
+        wait_until("some time", || pulse.is_over(Duration::from_millis(1)));
+        assert!(!pulse.is_over(NEVER));
+        pulse.end();
+        assert!(!pulse.is_over(Duration::ZERO));
     }
 }

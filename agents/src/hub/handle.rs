@@ -6,13 +6,12 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::around::{Around, Common};
+use super::around::{Around, Common, Pulse};
 use super::codex;
 use super::door::{self, Door};
 use super::home::Home;
 use super::machine::{Link, lost};
 use super::project::mount_of;
-use super::pulse::Pulse;
 use super::root::{self, Order};
 use super::search::choose;
 use super::watch::{Changes, Watches};

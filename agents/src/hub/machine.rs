@@ -16,9 +16,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::around::{Common, no_processes};
+use super::around::{Common, Pulse, no_processes};
 use super::bound::{Kept, bound};
-use super::pulse::Pulse;
 use crate::lines::{Line, Lines, Outbox, Unsent};
 use crate::threads::{self, lock};
 use todo_write::list::input::Options;
