@@ -98,7 +98,6 @@ impl Origin<'_> {
         Origin { source, uuid: "", time, clears: false, is_copied: false, version: None, refused_by: None }
     }
 
-    /// An event of this line, in a thread of `source`.
     fn event(&self, source: Arc<Source>, kind: EventKind) -> Event {
         Event { source, uuid: self.uuid.to_owned(), time: self.time, place: None, kind }
     }
@@ -299,7 +298,6 @@ impl ClaudeReader {
         self.emit(origin, if is_denied { EventKind::Denied } else { end });
     }
 
-    /// The end of a turn of the main agent.
     fn turn_ended(&self, error: Option<String>) -> EventKind {
         let commands = u32::try_from(self.commands.len()).unwrap_or(u32::MAX);
         EventKind::TurnEnded { error, background: Background { commands, subagents: self.subagents } }

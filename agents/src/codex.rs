@@ -99,7 +99,6 @@ enum CallKind {
     EmacsScript,
     /// A script that runs commands.
     Commands,
-    /// A command, which may make commits.
     Command {
         may_commit: bool,
     },
@@ -108,7 +107,6 @@ enum CallKind {
     Other,
 }
 
-/// Maximum number of bytes of an id.
 const LONGEST_ID: usize = 190;
 
 /// The tool that sends out a subagent.

@@ -45,7 +45,6 @@ struct ProcessFile {
     is_resumed: bool,
 }
 
-/// What a file says.
 #[derive(Debug, Default)]
 struct Said {
     process: Option<Process>,
@@ -116,7 +115,6 @@ impl Processes {
         live
     }
 
-    /// Lists the files.
     fn list(&mut self) {
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => Some(entries),

@@ -134,7 +134,6 @@ impl Sources {
         self.sessions.iter_mut().rev().find(|session| session.source.session == source.session)
     }
 
-    /// The tasks of the source's session.
     pub(super) fn tasks(&mut self, source: &Source) -> Option<&mut Tasks> {
         self.session_mut(source).map(|session| &mut session.tasks)
     }

@@ -55,7 +55,6 @@ pub(crate) struct TaskUpdate {
     is_internal: Option<bool>,
 }
 
-/// The result of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TaskResult<'r> {
     /// The text for the model.

@@ -14,7 +14,6 @@ use todo_write::text::excerpt;
 use todo_write::wire::event::{Effect, EventKind, PlanResult};
 use todo_write::wire::socket::NO_EMACS;
 
-/// A call.
 #[derive(Debug)]
 pub(super) struct ToolCall {
     /// Whether a fork copied it. Only the line of a call says that, not the line of its result.
@@ -33,7 +32,6 @@ enum Tool {
     ReadTasks,
     Subagent,
     Edit(FileEdit),
-    /// A command, which may make commits.
     Shell {
         may_commit: bool,
     },

@@ -29,7 +29,6 @@ pub(crate) struct Sent {
     call: String,
 }
 
-/// The subagents of an agent.
 #[derive(Debug, Default)]
 pub(super) struct Subagents {
     /// Calls that sent out one, with what it is for, while their ends are awaited.

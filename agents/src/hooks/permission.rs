@@ -45,7 +45,6 @@ pub fn run(door: Option<PathBuf>) {
 }
 
 fn answer(door: Option<PathBuf>, input: &Value, began: Option<Millis>) -> Option<Value> {
-    // An older plugin runs this for other events, too.
     if input["hook_event_name"] != "PermissionRequest" {
         return None;
     }

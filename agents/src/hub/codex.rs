@@ -101,7 +101,6 @@ enum Joined {
     Failed,
 }
 
-/// A request of the daemon.
 struct Request {
     /// Null for one that is not known.
     id: Value,

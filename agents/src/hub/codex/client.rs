@@ -32,7 +32,6 @@ pub(super) struct Said {
     pub(super) result: Value,
 }
 
-/// A connection to the daemon.
 pub(super) struct Client(WebSocket<UnixStream>);
 
 impl Client {

@@ -21,7 +21,6 @@ const HIDDEN: &str = "kind threadId turnId itemId approvalId startedAtMs command
 /// The method of requests about changes, which the history of their thread has.
 pub(super) const CHANGE: &str = "item/fileChange/requestApproval";
 
-/// A question to the user.
 #[derive(Debug)]
 pub(super) struct Question {
     tool: &'static str,
@@ -47,7 +46,6 @@ impl Question {
         Question { tool: "Codex", input, kind: Kind::Elsewhere }
     }
 
-    /// What a request asks.
     pub(super) fn of(method: &str, params: &Value) -> Question {
         let known = match method {
             "item/commandExecution/requestApproval" => Question::of_command(params),

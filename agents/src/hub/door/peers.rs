@@ -45,7 +45,6 @@ pub struct Settings {
 /// The way back to a program, which does not wait. Dropping it closes the connection once everything is sent.
 pub(super) type SendReply = Box<dyn Fn(&Reply) + Send>;
 
-/// A connection.
 pub(super) struct Peer {
     send: SendReply,
     /// The roles of the program, none before it said hello.
@@ -152,10 +151,7 @@ impl Peers {
         drop(left);
         self.changed.notify_all();
     }
-}
 
-/// The lives of connections.
-impl Peers {
     /// Adds a connection; `None` if there is no room.
     pub(super) fn begin(self: &Arc<Peers>, send: SendReply) -> Option<Connected> {
         let mut inner = self.lock();
@@ -210,10 +206,7 @@ impl Peers {
         (self.out)(Event::Message(id, Message::Hello(hello)));
         Ok(())
     }
-}
 
-/// What programs say.
-impl Peers {
     /// Takes a message of a program that was welcomed.
     /// The error is a sentence for a program that does not keep to the protocol.
     pub(super) fn receive(&self, id: ConnectionId, mut message: Message) -> Result<(), String> {

@@ -60,7 +60,6 @@ impl Drop for Held {
     }
 }
 
-/// The device and number of a file.
 fn identity(file: &Path) -> io::Result<(u64, u64)> {
     fs::symlink_metadata(file).map(|data| (data.dev(), data.ino()))
 }
