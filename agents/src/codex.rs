@@ -297,7 +297,7 @@ impl CodexReader {
         if !self.is_new("output", id) {
             return;
         }
-        let call = self.calls.end(id);
+        let call = PendingCall::end(&mut self.calls, id);
         self.is_denied = effect.outcome == Some(CallOutcome::Refused);
         let mut effect = if self.is_own { effect } else { Effect::default() };
         // A shell or a script may run the tool that changes files.
@@ -447,7 +447,7 @@ impl CodexReader {
             _ => CallKind::Other,
         });
         self.has_items = false;
-        let event = self.calls.begin((id, name), (input, hidden), self.time, effect);
+        let event = PendingCall::begin(&mut self.calls, (id, name), (input, hidden), self.time, effect);
         self.emit(line, event);
     }
 
@@ -457,7 +457,7 @@ impl CodexReader {
 
     fn output(&mut self, line: &Raw<'_>, id: &str) {
         let content = texts(payload(line).get("output"), LONGEST_OUTPUT);
-        let call = self.calls.end(id);
+        let call = PendingCall::end(&mut self.calls, id);
         if call.as_ref().is_some_and(|call| call.name == SPAWN) {
             self.note_output(id, &content);
         }

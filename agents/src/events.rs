@@ -115,20 +115,13 @@ pub(crate) struct PendingCall<E> {
 }
 
 /// The newest calls without a result.
-#[derive(Debug)]
-pub(crate) struct PendingCalls<E>(VecDeque<PendingCall<E>>);
+pub(crate) type PendingCalls<E> = VecDeque<PendingCall<E>>;
 
-impl<E> Default for PendingCalls<E> {
-    fn default() -> Self {
-        PendingCalls(VecDeque::new())
-    }
-}
-
-impl<E> PendingCalls<E> {
-    /// Adds a call; returns its event. Lists have an event of their own, so they pass no `input`.
+impl<E> PendingCall<E> {
+    /// Adds a call to `pending`; returns its event. Lists have an event of their own, so they pass no `input`.
     /// `hidden` says what is not recorded of the call; then `input` may be dropped.
     pub(crate) fn begin(
-        &mut self,
+        pending: &mut PendingCalls<E>,
         (id, name): (&str, &str),
         (input, hidden): (Option<String>, Option<Hidden>),
         time: Option<Millis>,
@@ -139,15 +132,14 @@ impl<E> PendingCalls<E> {
         let excluded = hidden.and_then(|hidden| hidden.name);
         let call =
             PendingCall { id: id.clone(), name: name.clone(), excluded: excluded.clone(), time, effect };
-        push_recent(&mut self.0, call);
+        push_recent(pending, call);
         EventKind::Call { id, name, input, excluded }
     }
 
-    /// Removes and returns the call with this id.
-    pub(crate) fn end(&mut self, id: &str) -> Option<PendingCall<E>> {
+    /// Removes the call with this id.
+    pub(crate) fn end(pending: &mut PendingCalls<E>, id: &str) -> Option<PendingCall<E>> {
         let id = excerpt(id, NAME);
-        let place = self.0.iter().rposition(|call| call.id == id)?;
-        self.0.remove(place)
+        pending.remove(pending.iter().rposition(|call| call.id == id)?)
     }
 }
 

@@ -4,7 +4,7 @@ use super::edits::FileEdit;
 use super::outcomes::effect;
 use super::tasks::{TaskResult, TaskUpdate};
 use super::{ClaudeReader, Origin};
-use crate::events::{push_recent, result};
+use crate::events::{PendingCall, push_recent, result};
 use crate::field::{shortened, text};
 use todo_write::events::git;
 use todo_write::events::work::is_shell;
@@ -60,7 +60,7 @@ impl ClaudeReader {
         let shown = (!is_list).then(|| shortened(input).to_string());
         let hidden = self.events.policy.hidden(&origin.source.folder, input).filter(|_| !is_list);
         let call = ToolCall { is_copied: origin.is_copied, tool };
-        let event = self.calls.begin((id, name), (shown, hidden), origin.time, call);
+        let event = PendingCall::begin(&mut self.calls, (id, name), (shown, hidden), origin.time, call);
         self.emit(origin, event);
     }
 
@@ -77,7 +77,7 @@ impl ClaudeReader {
         if !self.seen.insert(&origin.source.session, "result", id) {
             return;
         }
-        let call = self.calls.end(id);
+        let call = PendingCall::end(&mut self.calls, id);
         let fields = call.as_ref().map_or(&Raw::Null, |_| fields);
         let details = TaskResult { text: &content, fields, time: origin.time };
         let is_error = is_error || call.is_some() && details.is_refusal();
@@ -134,6 +134,11 @@ impl ClaudeReader {
 
     fn apply(&mut self, origin: &Origin<'_>, tool: Tool, result: TaskResult<'_>) {
         if let Tool::List(list) = tool {
+            // A hook may have changed the list.
+            let list = match result.fields.get("newTodos") {
+                Some(todos @ Raw::List(_)) => input::read(todos, &self.options),
+                _ => list,
+            };
             return self.emit(origin, EventKind::List(list));
         }
         // Subagents share the tasks of their session.

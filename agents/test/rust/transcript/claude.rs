@@ -199,6 +199,15 @@ fn a_task_that_claude_code_does_not_find_is_removed() {
 }
 
 #[test]
+fn a_hooks_changes_to_a_list_count() {
+    let mut session = Session::new("cli");
+    let entry = |content: &str| json!([{"content": content, "status": "pending", "activeForm": content}]);
+    let fields = json!({"oldTodos": [], "newTodos": entry("Knead twice")});
+    session.call("TodoWrite", json!({"todos": entry("Knead")}), "Todos have been modified", fields);
+    assert_eq!(session.rows(), list(&[("Knead twice", Pending)]));
+}
+
+#[test]
 fn blockers_and_owner_are_fields_of_the_item() {
     let mut session = Session::new("cli");
     session.create(1, "Sift").create(2, "Knead").create(3, "Bake");
