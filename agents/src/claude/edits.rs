@@ -16,10 +16,8 @@ use todo_write::events::edit::{self, Edit};
 use todo_write::events::payload::FileEntry;
 use todo_write::list::raw::Raw;
 use todo_write::text::lines::{MOST_LINES, compare, compare_within, count_lines, lines};
-use todo_write::wire::bounds::CALL;
+use todo_write::wire::bounds::{CALL, ENTRIES};
 use todo_write::wire::event::Effect;
-
-const MOST_FILES_OF_COMMAND: usize = 100;
 
 /// The arguments of a call that changes a file.
 #[derive(Debug)]
@@ -172,7 +170,7 @@ pub(super) fn add_diff(diff: &Raw<'_>, effect: &mut Effect) {
     let files = if let Some(Raw::List(files)) = diff.get("files") { &files[..] } else { &[] };
     let mut left = CALL;
     let named = files.iter().filter(|file| !field::text(file, "filePath").is_empty());
-    effect.files.extend(named.take(MOST_FILES_OF_COMMAND).map_while(|file| changed(file, &mut left)));
+    effect.files.extend(named.take(ENTRIES).map_while(|file| changed(file, &mut left)));
     let is_cut = effect.files.len() < files.len();
     let is_partial = ["unavailable", "skipped"].iter().any(|mark| is_true(diff, mark));
     effect.more_files = is_cut || is_partial || count(diff, "moreFiles") > 0;

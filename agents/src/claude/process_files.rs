@@ -15,10 +15,8 @@ use super::files::json;
 use crate::field::is_id;
 use todo_write::pid::{self, ProcessState};
 use todo_write::text::excerpt;
+use todo_write::wire::bounds::ENTRIES;
 use todo_write::wire::program::Process;
-
-/// Maximum number of files in a folder.
-const MOST_PROCESS_FILES: usize = 100_000;
 
 /// The process files of a folder `sessions`.
 #[derive(Debug, Default)]
@@ -123,7 +121,7 @@ impl Processes {
             Err(_) => return,
         };
         let entries = entries.into_iter().flatten().flatten();
-        let found = entries.take(MOST_PROCESS_FILES).filter_map(|entry| pid_of(entry.file_name().to_str()?));
+        let found = entries.take(ENTRIES).filter_map(|entry| pid_of(entry.file_name().to_str()?));
         let found: HashSet<u32> = found.collect();
         self.files.retain(|pid, _| found.contains(pid));
         for pid in found {

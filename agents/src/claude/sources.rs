@@ -13,12 +13,11 @@ use crate::field::{self, is_true, text};
 use todo_write::events::push_bounded;
 use todo_write::list::raw::Raw;
 use todo_write::text::{excerpt, fnv1a};
+use todo_write::wire::bounds::ENTRIES;
 use todo_write::wire::event::{Agent, Event, Source, SubagentCall};
 
 /// Maximum number of subagents: the calls that lead to one are followed up through all of them.
 const SUBAGENTS: usize = 256;
-/// Maximum number of events held for all subagents.
-const HELD_BY_ALL: usize = 4_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Sources {
@@ -233,7 +232,7 @@ impl Sources {
         let Some(subagent) = known else { return };
         subagent.held.pass(event, events);
         let held: usize = self.subagents.iter().map(|subagent| subagent.held.events.len()).sum();
-        if held > HELD_BY_ALL
+        if held > ENTRIES
             && let Some(oldest) = self.subagents.iter_mut().find(|subagent| !subagent.held.events.is_empty())
         {
             oldest.held.events.clear();

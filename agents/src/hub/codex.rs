@@ -37,8 +37,6 @@ pub const USUAL: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_secs(2);
 /// The time between two looks for an answer of the user, and whether a daemon that owes something is late.
 const TICK: Duration = Duration::from_millis(50);
-/// Maximum number of sessions whose state is asked for on connecting.
-const SESSIONS: usize = 200;
 
 /// Starts a thread that watches the daemon of a folder of Codex until the door is closed.
 pub(super) fn start(folder: PathBuf, door: Arc<Peers>, patience: Duration) {
@@ -211,7 +209,7 @@ impl Watch {
             }
             Purpose::Sessions => {
                 let ids = result["data"].as_array().into_iter().flatten().filter_map(Value::as_str);
-                for id in ids.take(SESSIONS) {
+                for id in ids.take(ENTRIES) {
                     let params = json!({"threadId": id, "includeTurns": false});
                     self.call(Purpose::State, id, "thread/read", params)?;
                 }

@@ -8,12 +8,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use todo_write::text::lines::compare;
+use todo_write::wire::bounds::CALL;
 use todo_write::wire::socket::{Behavior, Decision};
 
-/// Maximum size in bytes of what a question shows.
-const LARGEST: usize = 900 << 10;
-/// Maximum number of changed files that a question shows.
-const FILES: usize = 200;
 /// Parameters that say nothing to the user.
 const HIDDEN: &str = "kind threadId turnId itemId approvalId startedAtMs command commandActions availableDecisions \
                       proposedExecpolicyAmendment proposedNetworkPolicyAmendments";
@@ -77,7 +74,7 @@ impl Question {
         let items = turns.as_array()?.iter().rev().filter_map(|turn| turn["items"].as_array());
         let is_it = |item: &&Value| item["type"] == "fileChange" && item["id"] == params["itemId"];
         let item = items.flat_map(|items| items.iter().rev()).find(is_it)?;
-        let changes = item["changes"].as_array().filter(|all| !all.is_empty() && all.len() <= FILES)?;
+        let changes = item["changes"].as_array().filter(|all| !all.is_empty())?;
         let (mut files, mut moved, mut diffs) = (Vec::new(), Vec::new(), String::new());
         for change in changes {
             let (path, diff) = (line(&change["path"])?, change["diff"].as_str()?);
@@ -143,7 +140,7 @@ impl Question {
             input["agent_type"] = name.as_str().into();
         }
         let text = serde_json::value::to_raw_value(&input).ok()?;
-        if text.get().len() > LARGEST && !matches!(self.kind, Kind::Elsewhere) {
+        if text.get().len() > CALL && !matches!(self.kind, Kind::Elsewhere) {
             let what = "Codex asks in its terminal about something that is too large to be shown";
             *self = Question::elsewhere(what);
             return self.arguments(subagent);

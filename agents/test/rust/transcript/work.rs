@@ -9,6 +9,7 @@ use todo_write::events::git::GitOperation;
 use todo_write::events::observation::{Filter, Type};
 use todo_write::events::payload::RefusedBy;
 use todo_write::events::work::{CallOutcome, CommandWork, FileWork, Part, Tokens, Work};
+use todo_write::wire::bounds::ENTRIES;
 
 use super::claude::Session;
 use super::codex::Rollout;
@@ -200,7 +201,8 @@ fn the_files_that_a_command_of_claude_code_changed_count_as_edits_by_command() {
 #[test]
 fn a_command_of_claude_code_changed_more_files_where_not_all_are_told() {
     let file = json!({"filePath": "/p/f", "hunks": []});
-    let many: Vec<Value> = (0..101).map(|n| json!({"filePath": format!("/p/{n}"), "hunks": []})).collect();
+    let many: Vec<Value> =
+        (0..=ENTRIES).map(|n| json!({"filePath": format!("/p/{n}"), "hunks": []})).collect();
     let long = json!([{"filePath": "/p/f", "hunks": [{"oldStart": 0, "oldLines": 0, "newStart": 1, "newLines": 1,
         "lines": [format!("+{}", "a".repeat(1024 * 1024))]}]}]);
     for (diff, count, more) in [
@@ -209,7 +211,7 @@ fn a_command_of_claude_code_changed_more_files_where_not_all_are_told() {
         (json!({"files": [], "moreFiles": 0, "unavailable": true}), 0, true),
         (json!({"files": [], "moreFiles": 0, "skipped": true}), 0, true),
         (json!({"files": [file], "moreFiles": 0, "shared": true}), 1, false),
-        (json!({"files": many, "moreFiles": 0}), 100, true),
+        (json!({"files": many, "moreFiles": 0}), ENTRIES, true),
         (json!({"files": long, "moreFiles": 0}), 0, true),
         // What cannot be read is left out.
         (json!({"files": [{"filePath": 1, "hunks": []}, file], "moreFiles": "x"}), 1, true),
