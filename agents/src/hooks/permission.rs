@@ -7,7 +7,6 @@
 //! status has changed since this program began. When this program leaves, the connection closes, and
 //! Emacs withdraws the request.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::exit;
@@ -15,7 +14,7 @@ use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
 use serde_json::value::to_raw_value;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use todo_write::events::{Millis, millis_of};
 use todo_write::wire::socket::{Behavior, Call, Decision, Role};
 
@@ -130,7 +129,13 @@ fn decision(input: &Value, choice: &Decision) -> Option<Value> {
         }),
         Behavior::Allow => match input["tool_name"].as_str()? {
             "AskUserQuestion" => {
-                let answers = answers(given, choice.answers.as_ref()?)?;
+                let told = choice.answers.as_ref()?;
+                let answer = |question: &Value| {
+                    let text = question["question"].as_str()?;
+                    Some((text.to_owned(), told.get(text)?.join(", ").into()))
+                };
+                let answers = given["questions"].as_array()?.iter().map(answer);
+                let answers: Map<String, Value> = answers.collect::<Option<_>>()?;
                 let input = json!({"questions": given["questions"], "answers": answers});
                 Some(json!({"behavior": "allow", "updatedInput": input}))
             }
@@ -152,19 +157,6 @@ fn decision(input: &Value, choice: &Decision) -> Option<Value> {
             },
         },
     }
-}
-
-/// ANSWERS as Claude Code takes them, if they answer each question of GIVEN, and nothing else.
-fn answers<'a>(
-    given: &Value,
-    answers: &'a BTreeMap<String, Vec<String>>,
-) -> Option<BTreeMap<&'a str, String>> {
-    let questions = given["questions"].as_array()?;
-    let is_answered = |question: &Value| {
-        question["question"].as_str().is_some_and(|question| answers.contains_key(question))
-    };
-    (answers.len() == questions.len() && questions.iter().all(is_answered))
-        .then(|| answers.iter().map(|(question, given)| (question.as_str(), given.join(", "))).collect())
 }
 
 #[cfg(test)]

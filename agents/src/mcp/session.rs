@@ -106,13 +106,6 @@ impl Subagent {
     pub fn is_finished(&self) -> bool {
         SubagentMeta::read(&self.transcript).is_some_and(|meta| meta.finished)
     }
-
-    /// The subagent whose transcript is FILE, `agent-ID.jsonl`.
-    fn of(file: &Path) -> Option<Subagent> {
-        let id = subagent_of(file)?.to_owned();
-        let task = SubagentMeta::read(file).and_then(|meta| meta.description);
-        Some(Subagent { id, task, transcript: file.to_owned() })
-    }
 }
 
 /// The subagent of SESSION that makes the tool call CALL; none for the main agent, or if that is unknown.
@@ -123,54 +116,42 @@ pub fn subagent(session: &str, call: &str, arrival: Instant) -> Option<Subagent>
     let projects = read_dir(claude_folder().join("projects")).ok()?.flatten().map(|entry| entry.path());
     let transcript =
         projects.map(|project| project.join(session)).find(|path| path.join("subagents").is_dir())?;
-    let mut main = Tail::new(transcript.with_extension("jsonl"));
-    let mut others: Vec<(Subagent, Tail)> = Vec::new();
+    let (main, mut main_length) = (transcript.with_extension("jsonl"), None);
+    // With the lengths of their transcripts when these were last read.
+    let mut others: Vec<(Subagent, Option<u64>)> = Vec::new();
     let needle = format!("\"{call}\"").into_bytes();
     loop {
-        add_new(&transcript.join("subagents"), &mut others);
-        let has = |tail: &mut Tail| tail.has(&needle).unwrap_or_default();
-        if let Some(found) = others.iter_mut().find_map(|(found, tail)| has(tail).then_some(found)) {
+        for file in read_dir(transcript.join("subagents")).into_iter().flatten().flatten() {
+            let transcript = file.path();
+            let is_known = others.iter().any(|(one, _)| one.transcript == transcript);
+            let Some(id) = subagent_of(&transcript).filter(|_| !is_known).map(str::to_owned) else {
+                continue;
+            };
+            let meta = SubagentMeta::read(&transcript).unwrap_or_default();
+            if !meta.finished {
+                others.push((Subagent { id, task: meta.description, transcript }, None));
+            }
+        }
+        let has = |file: &Path, length: &mut _| has(file, length, &needle).unwrap_or_default();
+        let found = others.iter_mut().find_map(|(one, length)| has(&one.transcript, length).then_some(one));
+        if let Some(found) = found {
             return Some(found.clone());
         }
-        if others.is_empty() || has(&mut main) || arrival.elapsed() > PATIENCE {
+        if others.is_empty() || has(&main, &mut main_length) || arrival.elapsed() > PATIENCE {
             return None;
         }
         sleep(PAUSE);
     }
 }
 
-/// Adds the subagents in FOLDER that have not returned to KNOWN.
-fn add_new(folder: &Path, known: &mut Vec<(Subagent, Tail)>) {
-    for file in read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
-        if known.iter().all(|(_, tail)| tail.file != file)
-            && let Some(subagent) = Subagent::of(&file).filter(|subagent| !subagent.is_finished())
-        {
-            known.push((subagent, Tail::new(file)));
-        }
+/// Returns whether the end of FILE contains NEEDLE, if its LENGTH has changed since the last call.
+fn has(file: &Path, length: &mut Option<u64>, needle: &[u8]) -> io::Result<bool> {
+    let mut file = file::open(file)?;
+    let now = file.metadata()?.len();
+    let mut text = Vec::new();
+    if length.replace(now) != Some(now) {
+        file.seek(SeekFrom::Start(now.saturating_sub(TAIL)))?;
+        file.take(TAIL).read_to_end(&mut text)?;
     }
-}
-
-/// The end of a transcript that grows.
-struct Tail {
-    file: PathBuf,
-    /// Its length when it was last read.
-    length: Option<u64>,
-}
-
-impl Tail {
-    fn new(file: PathBuf) -> Tail {
-        Tail { file, length: None }
-    }
-
-    /// Returns whether it contains NEEDLE, if it has changed since the last call.
-    fn has(&mut self, needle: &[u8]) -> io::Result<bool> {
-        let mut file = file::open(&self.file)?;
-        let length = file.metadata()?.len();
-        let mut text = Vec::new();
-        if self.length.replace(length) != Some(length) {
-            file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
-            file.take(TAIL).read_to_end(&mut text)?;
-        }
-        Ok(memchr::memmem::find(&text, needle).is_some())
-    }
+    Ok(memchr::memmem::find(&text, needle).is_some())
 }
