@@ -128,8 +128,12 @@ impl Emacs {
         if self.hello.id.is_empty() {
             return Err(Failure::Absent);
         }
-        let mut connection = Connection::open(&self.door)?;
-        connection.greet(&self.hello, end)?;
+        check(&self.door)?;
+        let mut connection = Connection::new(connect(&self.door).map_err(io::Error::from)?)?;
+        connection.tell(&Message::Hello(Box::new(self.hello.clone())), end)?;
+        if !matches!(connection.receive(end)?, Reply::Welcome(_)) {
+            return Err(Failure::Absent);
+        }
         if let Some(activity) = &self.activity {
             connection.tell(&Message::Activity(activity.clone()), end)?;
         }
@@ -173,7 +177,14 @@ impl Emacs {
     fn call(&mut self, line: &[u8], end: Instant) -> Result<Answer, Failure> {
         let mut connection = self.connection.take().ok_or(Failure::Absent)?;
         connection.send(line, end)?;
-        let answered = connection.answer(self.calls, end);
+        let answered = loop {
+            match connection.receive(end) {
+                Ok(Reply::Answer(answer)) if answer.call == self.calls => break Ok(answer),
+                // The answer to an earlier call may have come too late.
+                Ok(_) => {}
+                Err(failure) => break Err(failure),
+            }
+        };
         if matches!(answered, Ok(_) | Err(Failure::Silent)) {
             self.connection = Some(connection);
         }
@@ -188,30 +199,9 @@ struct Connection {
 }
 
 impl Connection {
-    fn open(door: &Path) -> Result<Self, Failure> {
-        check(door)?;
-        Ok(Connection::new(connect(door).map_err(io::Error::from)?)?)
-    }
-
     fn new(stream: UnixStream) -> io::Result<Self> {
         let lines = Lines::new(stream.try_clone()?, CALL);
         Ok(Connection { stream, lines })
-    }
-
-    fn greet(&mut self, hello: &Hello, end: Instant) -> Result<(), Failure> {
-        self.tell(&Message::Hello(Box::new(hello.clone())), end)?;
-        if matches!(self.receive(end)?, Reply::Welcome(_)) { Ok(()) } else { Err(Failure::Absent) }
-    }
-
-    /// Reads the answer to the call NUMBER.
-    fn answer(&mut self, number: u64, end: Instant) -> Result<Answer, Failure> {
-        loop {
-            // That to an earlier call may have come too late.
-            match self.receive(end)? {
-                Reply::Answer(answer) if answer.call == number => return Ok(answer),
-                _ => {}
-            }
-        }
     }
 
     /// Whether Emacs has not closed it, as far as is known. Answers that came too late are dropped.
@@ -229,16 +219,9 @@ impl Connection {
     }
 
     /// Sends a line. If that fails, a part of it may have been sent.
-    fn send(&self, mut line: &[u8], end: Instant) -> Result<(), Failure> {
-        while !line.is_empty() {
-            self.stream.set_write_timeout(Some(left(end)?))?;
-            match (&self.stream).write(line) {
-                Ok(length) => line = &line[length..],
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
+    fn send(&self, line: &[u8], end: Instant) -> Result<(), Failure> {
+        self.stream.set_write_timeout(Some(left(end)?))?;
+        Ok((&self.stream).write_all(line)?)
     }
 
     fn receive(&mut self, end: Instant) -> Result<Reply, Failure> {
