@@ -61,8 +61,8 @@ pub fn describe(path: &Path) -> Option<Description> {
             file.seek(SeekFrom::Start(length.saturating_sub(size))).ok()?;
             bytes.clear();
             (&file).take(size).read_to_end(&mut bytes).ok()?;
-            title = title.or_else(|| last_title(&bytes));
-            description.folder = last_folder(&bytes).or(description.folder);
+            let (told, folder) = last_told(&bytes);
+            (title, description.folder) = (title.or(told), folder.or(description.folder));
         }
     }
     description.title = title.map(|title| excerpt(&title, 100)).or(description.title);
@@ -93,25 +93,20 @@ fn describe_rollout(first: &[u8], mut rest: impl BufRead) -> Option<Description>
     })
 }
 
-/// The folder to which the session moved last, as some lines say.
-fn last_folder(bytes: &[u8]) -> Option<String> {
-    let lines = bytes.rsplit(|byte| *byte == b'\n').filter(|line| line.len() < 8_192);
-    let mut lines = lines.filter(|line| memchr::memmem::find(line, b"\"relocatedCwd\":").is_some());
-    field(&parse(lines.next()?, &mut Vec::new())?, "relocatedCwd")
-}
-
-/// The last title in some lines. The user's takes precedence over the agent's.
-fn last_title(bytes: &[u8]) -> Option<String> {
-    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| line.len() < 1_024);
-    let lines = lines.filter(|line| memchr::memmem::find(line, b"Title\":").is_some());
-    let (mut custom, mut own) = (None, None);
-    for line in lines {
+/// The last title in some lines, where the user's takes precedence over the agent's, and the folder to which the
+/// session moved last.
+fn last_told(bytes: &[u8]) -> (Option<String>, Option<String>) {
+    let marks: [&[u8]; 2] = [b"Title\":", b"\"relocatedCwd\":"];
+    let tells = |line: &&[u8]| marks.iter().any(|mark| memchr::memmem::find(line, mark).is_some());
+    let (mut custom, mut own, mut folder) = (None, None, None);
+    for line in bytes.split(|byte| *byte == b'\n').filter(|line| line.len() < 8_192).filter(tells) {
         if let Some(line) = parse(line, &mut Vec::new()) {
             custom = field(&line, "customTitle").or(custom);
             own = field(&line, "aiTitle").or(own);
+            folder = field(&line, "relocatedCwd").or(folder);
         }
     }
-    custom.or(own)
+    (custom.or(own), folder)
 }
 
 fn field(line: &Raw<'_>, name: &str) -> Option<String> {

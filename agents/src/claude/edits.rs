@@ -111,10 +111,8 @@ fn read_edit(input: &Raw<'_>) -> Option<Edit> {
 /// A part of a patch in a result.
 #[derive(Debug)]
 struct PatchHunk<'a> {
-    old_start: usize,
-    old_lines: usize,
-    new_start: usize,
-    new_lines: usize,
+    /// The first line and the number of lines before the change, and those after it.
+    numbers: [usize; 4],
     /// Its lines with their signs.
     lines: Vec<&'a str>,
 }
@@ -127,10 +125,8 @@ fn hunks<'r>(patch: Option<&'r Raw<'r>>) -> Option<Vec<PatchHunk<'r>>> {
         // None is so high that adding the lines of a patch is not safe.
         let number =
             |key| usize::try_from(count(hunk, key).min(i32::MAX.cast_unsigned().into())).unwrap_or_default();
-        let [old_start, old_lines] = ["oldStart", "oldLines"].map(number);
-        let [new_start, new_lines] = ["newStart", "newLines"].map(number);
-        let lines = lines.iter().filter_map(Raw::as_str).collect();
-        Some(PatchHunk { old_start, old_lines, new_start, new_lines, lines })
+        let numbers = ["oldStart", "oldLines", "newStart", "newLines"].map(number);
+        Some(PatchHunk { numbers, lines: lines.iter().filter_map(Raw::as_str).collect() })
     };
     Some(hunks.iter().filter_map(hunk).collect())
 }
@@ -188,7 +184,7 @@ fn changed(file: &Raw<'_>, left: &mut usize) -> Option<FileEntry> {
     for hunk in hunks.iter().filter(|hunk| hunk.is_whole()) {
         // Of a file of one line, the program says that its absent side begins at line 1.
         let start = |start: usize, lines: usize| if lines == 0 && (created || deleted) { 0 } else { start };
-        let PatchHunk { old_start, old_lines, new_start, new_lines, .. } = *hunk;
+        let [old_start, old_lines, new_start, new_lines] = hunk.numbers;
         let numbers = [start(old_start, old_lines), old_lines, start(new_start, new_lines), new_lines];
         hunk.write(&mut all, numbers, |_, line| line.into());
     }
@@ -224,7 +220,7 @@ impl<'t> Originals<'t> {
         let mut text = String::new();
         for hunk in hunks {
             let count = |other: char| hunk.lines.iter().filter(|line| line.starts_with([' ', other])).count();
-            let numbers = [hunk.old_start, count('-'), hunk.new_start, count('+')];
+            let numbers = [hunk.numbers[0], count('-'), hunk.numbers[2], count('+')];
             hunk.write(&mut text, numbers, |sign, line| self.line(sign, line));
         }
         (text, self.is_inexact)
