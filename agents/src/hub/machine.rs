@@ -54,9 +54,6 @@ struct State {
     /// How its lists are read.
     input: Options,
     is_welcomed: bool,
-    /// Whether it was silent for too long at the last look: once this process was stopped for a while, what came
-    /// meanwhile is yet to be read.
-    was_silent: bool,
 }
 
 /// The end of a connection, for this reason.
@@ -130,8 +127,7 @@ impl Link {
 
     /// Ends the connection if its process says nothing for so long.
     pub(super) fn look(&self, silence: Duration) {
-        let is_silent = self.pulse.is_over(silence);
-        if std::mem::replace(&mut lock(&self.state).was_silent, is_silent) && is_silent {
+        if self.pulse.is_over(silence) {
             let reason = format!("it has said nothing for {} seconds", silence.as_secs());
             self.end(Some(lost(&reason, false)));
         }
