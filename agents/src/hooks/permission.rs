@@ -7,6 +7,7 @@
 //! status has changed since this program began. When this program leaves, the connection closes, and
 //! Emacs withdraws the request.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::exit;
@@ -14,7 +15,7 @@ use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
 use serde_json::value::to_raw_value;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use todo_write::events::{Millis, millis_of};
 use todo_write::wire::socket::{Behavior, Call, Decision, Role};
 
@@ -130,12 +131,11 @@ fn decision(input: &Value, choice: &Decision) -> Option<Value> {
         Behavior::Allow => match input["tool_name"].as_str()? {
             "AskUserQuestion" => {
                 let told = choice.answers.as_ref()?;
-                let answer = |question: &Value| {
+                let answers = given["questions"].as_array()?.iter().map(|question| {
                     let text = question["question"].as_str()?;
-                    Some((text.to_owned(), told.get(text)?.join(", ").into()))
-                };
-                let answers = given["questions"].as_array()?.iter().map(answer);
-                let answers: Map<String, Value> = answers.collect::<Option<_>>()?;
+                    Some((text, told.get(text)?.join(", ")))
+                });
+                let answers = answers.collect::<Option<BTreeMap<_, _>>>()?;
                 let input = json!({"questions": given["questions"], "answers": answers});
                 Some(json!({"behavior": "allow", "updatedInput": input}))
             }
