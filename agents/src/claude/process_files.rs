@@ -3,7 +3,7 @@
 //! A process does not rewrite its file during a turn, so the file's age proves nothing. It counts
 //! while the process that wrote it lives.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use todo_write::wire::program::Process;
 #[derive(Debug, Default)]
 pub struct Processes {
     folder: PathBuf,
-    files: HashMap<u32, ProcessFile>,
+    files: BTreeMap<u32, ProcessFile>,
     /// Whether the files are to be read, and when they were last.
     pub(crate) is_due: bool,
     pub(crate) looked: Option<Instant>,
@@ -37,19 +37,14 @@ type Fact = (Vec<Process>, Vec<(String, u32)>);
 /// A file as it was last read.
 #[derive(Debug, Default)]
 struct ProcessFile {
-    said: Said,
-    is_alive: bool,
-    /// Whether another process has had its session since it died.
-    is_resumed: bool,
-}
-
-#[derive(Debug, Default)]
-struct Said {
     process: Option<Process>,
     /// The job of a session in the background.
     job: Option<String>,
     /// The session of a process in a container, whose id means another process here.
     elsewhere: Option<String>,
+    is_alive: bool,
+    /// Whether another process has had its session since it died.
+    is_resumed: bool,
 }
 
 impl Processes {
@@ -93,21 +88,12 @@ impl Processes {
     /// Reads the files; returns the live processes, by id.
     pub fn read(&mut self) -> Vec<Process> {
         self.list();
-        for (pid, file) in &mut self.files {
-            let path = self.folder.join(format!("{pid}.json"));
-            // What a process said before a half-written file still counts.
-            if let Some(said) = json(&path).and_then(|file| Said::of(*pid, &path, &file)) {
-                file.said = said;
-            }
-            file.is_alive = file.said.lives(&self.folder);
-        }
+        self.files.iter_mut().for_each(|(pid, file)| file.read(*pid, &self.folder));
         let live = self.files.values().filter(|file| file.is_alive);
-        let mut live: Vec<Process> = live.filter_map(|file| file.said.process.clone()).collect();
-        live.sort_by_key(|process| process.pid);
+        let live: Vec<Process> = live.filter_map(|file| file.process.clone()).collect();
         let sessions: HashSet<&String> = live.iter().filter_map(|process| process.session.as_ref()).collect();
         for file in self.files.values_mut() {
-            let session = file.said.process.as_ref().and_then(|process| process.session.as_ref());
-            let has_successor = session.is_some_and(|session| sessions.contains(session));
+            let has_successor = file.session().is_some_and(|session| sessions.contains(session));
             file.is_resumed = !file.is_alive && (file.is_resumed || has_successor);
         }
         live
@@ -133,55 +119,63 @@ impl Processes {
     /// processes: it was killed, since Claude Code deletes its file when it exits. One that was resumed since
     /// ends as its next process ends.
     pub fn left_behind(&self, sessions: &HashSet<String>) -> Vec<(String, u32)> {
-        let is_wanted =
-            |process: &&Process| process.session.as_ref().is_some_and(|session| sessions.contains(session));
         let dead = self.files.values().filter(|file| !file.is_alive && !file.is_resumed);
-        let dead = dead.filter_map(|file| file.said.process.as_ref());
-        let left = dead.filter(is_wanted).filter(|process| process.file.exists());
-        let mut left: Vec<(String, u32)> =
-            left.filter_map(|process| Some((process.session.clone()?, process.pid))).collect();
-        left.sort();
-        left
+        let of_these = dead.filter(|file| file.session().is_some_and(|session| sessions.contains(session)));
+        let left = of_these.filter_map(|file| file.process.as_ref()).filter(|process| process.file.exists());
+        left.filter_map(|process| Some((process.session.clone()?, process.pid))).collect()
     }
 
     /// Whether a process in a container has a session. It is unknown whether it lives.
     pub fn is_elsewhere(&self, session: &str) -> bool {
-        self.files.values().any(|file| file.said.elsewhere.as_deref() == Some(session))
+        self.files.values().any(|file| file.elsewhere.as_deref() == Some(session))
     }
 }
 
-impl Said {
-    /// What a file says; `None` for a process that has no session yet.
-    fn of(pid: u32, path: &Path, file: &Value) -> Option<Said> {
-        let text = |key: &str| file.get(key).and_then(Value::as_str).map(str::to_owned);
-        if !file.is_object() || file.get("spare") == Some(&Value::Bool(true)) {
-            return None;
+impl ProcessFile {
+    fn session(&self) -> Option<&String> {
+        self.process.as_ref()?.session.as_ref()
+    }
+
+    /// Reads the file, and notes whether the process that wrote it lives, since another one may have got the id. What a
+    /// process said before a half-written file still counts.
+    fn read(&mut self, pid: u32, folder: &Path) {
+        let path = folder.join(format!("{pid}.json"));
+        if let Some(file) = json::<Value>(&path) {
+            self.take(pid, path, &file);
+        }
+        self.is_alive = self.process.as_mut().is_some_and(|process| {
+            let state = pid::state(pid, process.start.as_deref());
+            process.is_suspended = state == ProcessState::Suspended;
+            let job = self.job.as_deref().filter(|_| process.status.as_deref() == Some("waiting"));
+            process.needs = job.and_then(|job| needs(folder, job));
+            state != ProcessState::Dead
+        });
+    }
+
+    /// Takes what a file says, unless the process has no session yet.
+    fn take(&mut self, pid: u32, path: PathBuf, file: &Value) {
+        let text = |key: &str| file[key].as_str().map(str::to_owned);
+        let session = text("sessionId");
+        if !file.is_object() || file["spare"] == true {
+            return;
         }
         if text("pidDomain").is_some_and(|domain| pid::is_elsewhere(&domain)) {
-            return text("sessionId").map(|session| Said { elsewhere: Some(session), ..Said::default() });
+            if session.is_some() {
+                *self = ProcessFile { elsewhere: session, ..ProcessFile::default() };
+            }
+            return;
         }
         let process = Process {
             pid,
-            file: path.to_owned(),
-            session: text("sessionId"),
+            file: path,
+            session,
             status: text("status"),
             waiting_for: text("waitingFor"),
             folder: text("cwd"),
             start: text("procStart"),
             ..Process::default()
         };
-        Some(Said { process: Some(process), job: text("jobId"), elsewhere: None })
-    }
-
-    /// Completes what is known of the process; returns whether the one that wrote the file lives, since another
-    /// process may have got the id.
-    fn lives(&mut self, folder: &Path) -> bool {
-        let Some(process) = &mut self.process else { return false };
-        let state = pid::state(process.pid, process.start.as_deref());
-        process.is_suspended = state == ProcessState::Suspended;
-        let job = self.job.as_deref().filter(|_| process.status.as_deref() == Some("waiting"));
-        process.needs = job.and_then(|job| needs(folder, job));
-        state != ProcessState::Dead
+        (self.process, self.job, self.elsewhere) = (Some(process), text("jobId"), None);
     }
 }
 
@@ -189,13 +183,11 @@ impl Said {
 fn needs(folder: &Path, job: &str) -> Option<String> {
     let file = folder.parent().filter(|_| is_id(job))?.join("jobs").join(job).join("state.json");
     let state: Value = json(&file)?;
-    let is_blocked = state.get("tempo").and_then(Value::as_str) == Some("blocked");
-    let needs = state.get("needs").and_then(Value::as_str).filter(|_| is_blocked)?;
+    let needs = state["needs"].as_str().filter(|_| state["tempo"] == "blocked")?;
     Some(excerpt(needs, 1_000)).filter(|needs| !needs.trim().is_empty())
 }
 
 fn pid_of(name: &str) -> Option<u32> {
     let digits = name.strip_suffix(".json")?;
-    let is_number = digits.len() < 10 && digits.bytes().all(|byte| byte.is_ascii_digit());
-    digits.parse().ok().filter(|_| is_number)
+    digits.parse().ok().filter(|pid: &u32| pid.to_string() == digits)
 }
