@@ -41,7 +41,12 @@ pub fn describe(path: &Path) -> Option<Description> {
     let mut lines = ClaudeReader::new(Options::default());
     loop {
         if let Some(line) = parse(&bytes, &mut Vec::new()) {
-            add(&mut description, &line);
+            if description.session.is_empty() {
+                text(&line, "sessionId").clone_into(&mut description.session);
+                description.is_subagent = is_true(&line, "isSidechain");
+            }
+            description.has_processes |= !text(&line, "entrypoint").is_empty();
+            description.folder = description.folder.take().or_else(|| field(&line, "cwd"));
             lines.read_line(&bytes);
             description.title = first_title(lines.take_events());
         }
@@ -118,14 +123,4 @@ fn first_title(events: Vec<Event>) -> Option<String> {
         EventKind::Title(title) => Some(title),
         _ => None,
     })
-}
-
-/// Adds what a line tells.
-fn add(description: &mut Description, line: &Raw<'_>) {
-    if description.session.is_empty() {
-        text(line, "sessionId").clone_into(&mut description.session);
-        description.is_subagent = is_true(line, "isSidechain");
-    }
-    description.has_processes |= !text(line, "entrypoint").is_empty();
-    description.folder = description.folder.take().or_else(|| field(line, "cwd"));
 }

@@ -58,8 +58,6 @@ pub(super) struct Session {
     project: Option<Option<String>>,
     grew: SystemTime,
     is_quiet: bool,
-    /// Where the session moved.
-    moved: Option<PathBuf>,
 }
 
 impl Session {
@@ -81,7 +79,6 @@ impl Session {
             project: None,
             grew: changed,
             is_quiet: false,
-            moved: None,
         }
     }
 
@@ -165,13 +162,12 @@ impl Session {
     }
 
     /// Says to which file a session moved that is gone from its own.
-    fn go_along(&mut self, around: &Around) {
-        let files = around.live().iter().filter_map(|process| around.transcript(process));
+    fn go_along(&self, around: &Around) {
+        let mut files = around.live().iter().filter_map(|process| around.transcript(process));
         let is_it = |file: &PathBuf| {
             *file != self.path && file.file_name() == self.path.file_name() && file.is_file()
         };
-        if let Some(file) = files.filter(|file| Some(file) != self.moved.as_ref()).find(is_it) {
-            self.moved = Some(file.clone());
+        if let Some(file) = files.find(is_it) {
             around.send(Message::Moved(self.id, file));
         }
     }
