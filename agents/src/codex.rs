@@ -16,7 +16,7 @@ use crate::events::{Events, Goals, Held, PendingCall, PendingCalls, RecentNames,
 use crate::field::{
     LONGEST, LONGEST_OUTPUT, folder, is_true, millis, number, parse, shortened, text, texts, title,
 };
-use line::{goal, goal_state, is_known, item_name, payload, since, tokens};
+use line::{goal, goal_state, is_known, item_name, payload, tokens};
 use subagent::{Sent, Subagents};
 use todo_write::events::Millis;
 use todo_write::events::git;
@@ -227,7 +227,8 @@ impl CodexReader {
                 self.window = number(info, "model_context_window").or(self.window);
                 let of = |key| tokens(info.get(key)?);
                 if let Some(total) = of("total_token_usage").filter(|total| *total != self.total) {
-                    let tokens = since(total, std::mem::replace(&mut self.total, total));
+                    let before = std::mem::replace(&mut self.total, total);
+                    let tokens = total.combine(before, u64::saturating_sub);
                     self.tokens(line, tokens, of("last_token_usage").unwrap_or_default());
                 }
             }

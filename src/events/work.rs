@@ -95,7 +95,8 @@ impl Tokens {
         kinds.into_iter().fold(0, u64::saturating_add)
     }
 
-    fn combine(self, other: Tokens, with: impl Fn(u64, u64) -> u64) -> Tokens {
+    /// Each figure with that of others, combined.
+    pub fn combine(self, other: Tokens, with: impl Fn(u64, u64) -> u64) -> Tokens {
         Tokens {
             input: with(self.input, other.input),
             output: with(self.output, other.output),

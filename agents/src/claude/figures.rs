@@ -32,8 +32,7 @@ impl ClaudeReader {
         push_recent(&mut self.responses, (response.clone(), usage.clone()));
         if before.as_ref() != Some(&usage) {
             // The next request has all of the conversation again.
-            let Tokens { input, cache_read, cache_write, .. } = usage.tokens;
-            let tokens = input.saturating_add(cache_read).saturating_add(cache_write);
+            let tokens = Tokens { output: 0, ..usage.tokens }.sum();
             let context = Some(Context { tokens, limit: None }).filter(|_| tokens > 0);
             self.emit_work(origin, EventKind::Usage { response, usage, context });
         }

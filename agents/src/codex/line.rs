@@ -67,13 +67,3 @@ pub(crate) fn tokens(told: &Raw<'_>) -> Option<Tokens> {
         cache_write,
     })
 }
-
-/// The tokens since an earlier count.
-pub(crate) fn since(now: Tokens, before: Tokens) -> Tokens {
-    Tokens {
-        input: now.input.saturating_sub(before.input),
-        output: now.output.saturating_sub(before.output),
-        cache_read: now.cache_read.saturating_sub(before.cache_read),
-        cache_write: now.cache_write.saturating_sub(before.cache_write),
-    }
-}
