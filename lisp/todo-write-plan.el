@@ -120,11 +120,11 @@ Once that is done, or others cannot be read, lists are drawn again."
 
 ;;; Review
 
-(defun todo-write-plan-review-files (thread &optional id path entry all limit)
-  "Return the new changes of THREAD, file by file, as a plist.
-See `todo-write-dyn--review-files', also for ID, PATH, ENTRY, ALL and LIMIT."
+(defun todo-write-plan-review-files (thread &optional id path entry all)
+  "Return the new changes of THREAD, file by file, a list of plists.
+See `todo-write-dyn--review-files', also for ID, PATH, ENTRY and ALL."
   (let ((todo-write-core-wait-words "Comparing files"))
-    (todo-write-core-call todo-write-dyn--review-files thread id path entry all limit)))
+    (todo-write-core-call todo-write-dyn--review-files thread id path entry all)))
 
 (defun todo-write-plan-mark (thread files raises)
   "Mark FILES of THREAD as reviewed, and return what undoes that.

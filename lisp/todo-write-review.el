@@ -6,9 +6,8 @@
 ;;; Commentary:
 
 ;; `v' in a plan shows what the agent changed since you last looked, as one net diff of
-;; each file.  `r' marks a file as reviewed and goes on, `u' takes that back.  While the
-;; agent goes on, the header line says how many more files are new; `g' shows them.
-;; `c', also in a diff, asks for a comment on the line, the hunk or the region.  It is
+;; each file.  `r' marks a file as reviewed and goes on, `u' takes that back, `g' shows what
+;; came since.  `c', also in a diff, asks for a comment on the line, the hunk or the region.  It is
 ;; recorded in the plan, and kept until the agent was told; see todo-write-tell.el.
 
 ;;; Code:
@@ -31,13 +30,6 @@ Their properties are `todo-write-path', the absolute name; `todo-write-until',
 the number of the last observation with a new change, or nil; and
 `todo-write-marked', non-nil if it was marked as reviewed up to that.")
 
-(defvar-local todo-write-review--more 0
-  "The number of files that are to be reviewed after those of this buffer.")
-
-(defvar-local todo-write-review--newest 0
-  "The newest change when this buffer was drawn.
-It is as from `todo-write-plan-review-files'.")
-
 (defvar-local todo-write-review--undo nil
   "What `u' marks as new again, newest first.
 Each is a cons of names of files and an argument of `todo-write-plan-mark'.")
@@ -46,9 +38,6 @@ Each is a cons of names of files and an argument of `todo-write-plan-mark'.")
 
 (defconst todo-write-review--buffer "*todo-write-review*"
   "Name of the buffer of a review.")
-
-(defconst todo-write-review--most-files 500
-  "Maximum number of files that are shown at a time.")
 
 (define-derived-mode todo-write-review-mode todo-write-visit-diff-mode "Review"
   "Major mode of what an agent changed since you last looked.
@@ -62,13 +51,9 @@ nothing.
   (setq-local minor-mode-overriding-map-alist
               (cons (cons 'buffer-read-only todo-write-review-mode-map)
                     minor-mode-overriding-map-alist)
-              revert-buffer-function #'todo-write-review--draw-again)
-  (setq-local todo-write-events-draw #'todo-write-review--set-header
+              revert-buffer-function #'todo-write-review--draw-again
               todo-write-visit-markdown #'todo-write-review--markdown)
-  (buffer-disable-undo)
-  ;; What is new may have changed before a window showed it.
-  (add-hook 'window-buffer-change-functions #'todo-write-buffer-fit nil t)
-  (add-hook 'todo-write-events-functions #'todo-write-review--on-event))
+  (buffer-disable-undo))
 
 (todo-write-menu-define 'todo-write-review-mode todo-write-review-mode-map "Review"
   `(("Review"
@@ -84,52 +69,11 @@ nothing.
 
 (define-key todo-write-review-mode-map "q" #'quit-window)
 
-(defun todo-write-review--on-event (thread what _data)
-  "Count soon what is new if WHAT is a change of THREAD.
-For `todo-write-events-functions'."
-  (if-let* ((buffer (get-buffer todo-write-review--buffer)))
-      (when (and (eq what 'change)
-                 (equal thread (buffer-local-value 'todo-write-view-thread buffer)))
-        (todo-write-later buffer))
-    (remove-hook 'todo-write-events-functions #'todo-write-review--on-event)))
-
 ;;; Drawing
-
-(defun todo-write-review--set-header ()
-  "Say in the header line what this review shows, and what is new since."
-  (pcase-let* ((`(,what ,id ,path ,entry ,all) todo-write-review--scope)
-               (files (length todo-write-review--files))
-               (marked (seq-count #'todo-write-review--marked-p todo-write-review--files))
-               (unsaved (seq-count (lambda (file)
-                                     (todo-write-agent-edited-buffer
-                                      todo-write-view-thread (overlay-get file 'todo-write-path)))
-                                   todo-write-review--files))
-               (newer (if entry 0
-                        (todo-write-core-call todo-write-dyn--review-newer
-                          todo-write-view-thread id path todo-write-review--newest))))
-    (setq header-line-format
-          (string-replace
-           "%" "%%"
-           (concat
-            " "
-            (todo-write-text-dotted
-             (concat (if all "Changes of " "New changes of ") what ": "
-                     (and (> todo-write-review--more 0) (format "%d of " files))
-                     (todo-write-text-count (+ files todo-write-review--more) "file"))
-             (and (> marked 0) (format "%d reviewed" marked))
-             ;; The changes are those of the files on disk.
-             (and (> unsaved 0)
-                  (format "%s not saved; C-x s saves" (todo-write-text-count unsaved "file")))
-             (and (> newer 0)
-                  (propertize (concat (todo-write-text-count newer "more file")
-                                      " to review; g shows all")
-                              'face 'todo-write-attention))))))
-    (force-mode-line-update)))
 
 (defun todo-write-review--find (thread scope)
   "Return the changes of SCOPE of THREAD; see `todo-write-plan-review-files'."
-  (apply #'todo-write-plan-review-files thread
-         (append (cdr scope) (list todo-write-review--most-files))))
+  (apply #'todo-write-plan-review-files thread (cdr scope)))
 
 (defun todo-write-review--draw (&optional found)
   "Draw what is new now; point stays on its line.
@@ -140,23 +84,17 @@ FOUND is the value of `todo-write-review--find' if the caller has it."
          (project (plist-get (todo-write-about thread) :project)))
     ;; Also those of an earlier review.
     (delete-all-overlays)
-    (setq todo-write-review--files nil
-          todo-write-review--more (plist-get found :more)
-          todo-write-review--newest (plist-get found :newest))
     (todo-write-buffer-with-new-text
-      (dolist (file (plist-get found :files))
-        (push (todo-write-review--insert thread file project) todo-write-review--files))
-      (unless todo-write-review--files
-        (insert (propertize "Nothing is new here.\n" 'face 'todo-write-detail)))
-      (when (> todo-write-review--more 0)
-        (insert (propertize
-                 (format "# %s: %s\n" (todo-write-text-count todo-write-review--more "more file")
-                         (if (nth 4 todo-write-review--scope)
-                             "v on a task, a prompt or a file of the plan shows its own"
-                           "g shows the rest once these are reviewed"))
-                 'face 'todo-write-detail))))
-    (setq todo-write-review--files (nreverse todo-write-review--files))
-    (todo-write-review--set-header)))
+      (setq todo-write-review--files
+            (mapcar (lambda (file) (todo-write-review--insert thread file project)) found))
+      (unless found
+        (insert (propertize "Nothing is new here.\n" 'face 'todo-write-detail))))
+    (setq header-line-format
+          (string-replace
+           "%" "%%" (format " %s of %s: %s"
+                            (if (nth 4 todo-write-review--scope) "Changes" "New changes")
+                            (car todo-write-review--scope)
+                            (todo-write-text-count (length found) "file"))))))
 
 (defun todo-write-review--draw-again (&rest _)
   "Draw what is new now; begin with its first file if all others are reviewed."
@@ -223,16 +161,13 @@ changed after what this buffer shows stays new."
       (push (cons paths former) todo-write-review--undo))
     (dolist (file files)
       (todo-write-review--show-mark file t))
-    (todo-write-review--set-header)
     (let ((next (seq-find (lambda (file) (not (todo-write-review--marked-p file)))
                           (append (memq (car (last files)) todo-write-review--files)
                                   todo-write-review--files))))
       (when next
         (todo-write-review--goto next))
-      (message (cond (next "Reviewed %s; u undoes")
-                     ((= 0 todo-write-review--more)
-                      "Reviewed %s, and with that all; u undoes, q quits")
-                     (t "Reviewed %s; g shows the next files, u undoes"))
+      (message (if next "Reviewed %s; u undoes"
+                 "Reviewed %s, and with that all; u undoes, g shows what came since")
                (todo-write-review--names paths)))))
 
 (defun todo-write-review--names (paths)
@@ -263,7 +198,6 @@ changed after what this buffer shows stays new."
             (todo-write-review--show-mark file nil))
         ;; They were drawn again without them.
         (todo-write-review--draw))
-      (todo-write-review--set-header)
       (when-let* ((first (car (files))))
         (todo-write-review--goto first)))
     (message "New again: %s" (todo-write-review--names paths))))
@@ -348,9 +282,9 @@ gets the name of the file, the number of the line, and the lines, too; see
   "Return TEXT as one line of code in Markdown."
   (todo-write-text-markdown-code (todo-write-text-line text)))
 
-(defun todo-write-review--line (text &optional width)
-  "Return TEXT as one line of Markdown, truncated to WIDTH if that is non-nil."
-  (todo-write-text-markdown (todo-write-text-line text width)))
+(defun todo-write-review--line (text)
+  "Return TEXT as one line of Markdown."
+  (todo-write-text-markdown (todo-write-text-line text)))
 
 (defun todo-write-review--patch-lines (patch)
   "Return the numbers of lines that PATCH adds and removes, a cons."
@@ -362,28 +296,10 @@ gets the name of the file, the number of the line, and the lines, too; see
       (setq start (match-end 0)))
     (cons added removed)))
 
-(defun todo-write-review--failures (thread)
-  "Return which commands of THREAD failed and were mended, items in Markdown.
-Those count that are among the observations in memory."
-  (let ((outcomes (make-hash-table :test #'equal)) commands)
-    (dolist (entry (todo-write-story-entries thread nil))
-      (when (eq 'command (plist-get entry :kind))
-        (let ((text (todo-write-story-line entry nil)))
-          (pcase (cons (plist-get entry :outcome) (gethash text outcomes))
-            ('("failed" . nil) (push text commands) (puthash text 'failed outcomes))
-            (`("failed" . ,_) (puthash text 'failed outcomes))
-            ('("ok" . failed) (puthash text 'mended outcomes))))))
-    (mapcar (lambda (text)
-              (format "- %s failed%s" (todo-write-review--code text)
-                      (if (eq 'mended (gethash text outcomes)) ", and passed later" "")))
-            (nreverse commands))))
-
 (defun todo-write-review--markdown ()
   "Return this review as Markdown."
   (let* ((thread todo-write-view-thread)
-         (project (plist-get (todo-write-about thread) :project))
-         (turns (todo-write-turns thread))
-         (tasks (todo-write-check-list thread 'tasks)))
+         (project (plist-get (todo-write-about thread) :project)))
     (cl-flet ((section (heading lines)
                 (and lines (concat "\n## " heading "\n" (string-join lines "\n") "\n"))))
       (concat
@@ -391,38 +307,17 @@ Those count that are among the observations in memory."
        "\n"
        (section
         "Files"
-        `(,@(cl-loop
-             for file in todo-write-review--files
-             for (added . removed) = (todo-write-review--patch-lines
-                                      (buffer-substring-no-properties (overlay-start file)
-                                                                      (overlay-end file)))
-             collect (format "- %s +%d −%d%s"
-                             (todo-write-review--code
-                              (todo-write-detail-relative (overlay-get file 'todo-write-path)
-                                                              project))
-                             added removed
-                             (if (todo-write-review--marked-p file) ", reviewed" "")))
-          ,@(and (> todo-write-review--more 0)
-                 (list (concat "- and "
-                               (todo-write-text-count todo-write-review--more "more file"))))))
-       (if (not (equal tasks ""))
-           (section "Tasks" (list (string-trim-right tasks)))
-         (section
-          "Prompts"
-          (cl-loop for turn in turns
-                   for prompt = (plist-get turn :prompt)
-                   for work = (plist-get turn :work)
-                   for lines = (todo-write-row-lines (plist-get work :added)
-                                                     (plist-get work :removed))
-                   when prompt
-                   collect (concat "- " (todo-write-review--line prompt 200)
-                                   (and lines (concat " " (substring-no-properties lines)))))))
-       (section "Commits"
-                (cl-loop for commit in (seq-mapcat (lambda (turn) (plist-get turn :commits)) turns)
-                         for title = (or (plist-get commit :title) "")
-                         collect (format "- %s %s" (todo-write-review--code (plist-get commit :id))
-                                         (todo-write-review--line title))))
-       (section "Failed commands" (todo-write-review--failures thread))
+        (cl-loop
+         for file in todo-write-review--files
+         for (added . removed) = (todo-write-review--patch-lines
+                                  (buffer-substring-no-properties (overlay-start file)
+                                                                  (overlay-end file)))
+         collect (format "- %s +%d −%d%s"
+                         (todo-write-review--code
+                          (todo-write-detail-relative (overlay-get file 'todo-write-path) project))
+                         added removed
+                         (if (todo-write-review--marked-p file) ", reviewed" ""))))
+       (section "Plan" (split-string (todo-write-check-list thread) "\n" t))
        (section "Comments"
                 (cl-loop for comment in (todo-write-plan-comments thread)
                          for path = (plist-get comment :path)
@@ -452,7 +347,7 @@ Elsewhere, show those of the whole plan."
   (let* ((scope (todo-write-review--scope-of thread id path range))
          ;; Before the buffer that may show another review is changed: C-g may end it.
          (found (todo-write-review--find thread scope))
-         (buffer (if (plist-get found :files) (get-buffer-create todo-write-review--buffer)
+         (buffer (if found (get-buffer-create todo-write-review--buffer)
                    (user-error "%s" (todo-write-review--nothing thread scope)))))
     (with-current-buffer buffer
       (setq default-directory (todo-write-visit-folder thread))

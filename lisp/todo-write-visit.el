@@ -258,16 +258,16 @@ cannot contain one: `todo-write-text-plain' shows it as an escape."
 
 (defun todo-write-check-list (thread &optional format)
   "Return the list of THREAD as a check list, a string.
-FORMAT is `org'; `tasks', Markdown with the files and lines that each
-task changed; or `markdown', the default: the same, and then the prompts
-of the session, oldest first, each with what came of it.  The tasks that
-a task waits for and its owner stand at its end, in parentheses."
+FORMAT is `org', or `markdown', the default: with the files and lines that
+each task changed, and then the prompts of the session, oldest first, each
+with what came of it.  The tasks that a task waits for and its owner stand
+at its end, in parentheses."
   (let* ((org (eq format 'org))
          (plain (if org
                     #'todo-write-visit--org
                   (lambda (text) (todo-write-text-markdown (todo-write-text-plain text)))))
          (items (todo-write-items thread))
-         (turns (unless (memq format '(org tasks)) (todo-write-turns thread)))
+         (turns (unless org (todo-write-turns thread)))
          (prompts (seq-some (lambda (turn) (plist-get turn :prompt)) turns)))
     (concat
      (mapconcat (lambda (item)
@@ -339,8 +339,7 @@ TURN is an element of `todo-write-turns'."
   "Copy the plan of THREAD as a check list.
 FORMAT is as in `todo-write-check-list': Markdown with files, lines and
 prompts, or interactively with a prefix argument, Org.  In a review, copy
-that as for a pull request: files, tasks or prompts, commits, commands
-that failed, and your comments."
+that as for a pull request: its files, the plan, and your comments."
   (interactive (list (todo-write-buffer-thread)
                      (and current-prefix-arg 'org)))
   (let* ((review todo-write-visit-markdown)

@@ -420,7 +420,7 @@ that begins with \"# Not composed\" and says why.  The value is \"\" if
 nothing is new, or if all of it cancels out.  Signal
 `todo-write-journal-error' if the journal cannot be read."
   (mapconcat (lambda (file) (plist-get file :patch))
-             (plist-get (todo-write-plan-review-files thread id path) :files) ""))
+             (todo-write-plan-review-files thread id path) ""))
 
 (defun todo-write-mark-reviewed (thread &optional id path)
   "Mark the files of the new changes of THREAD as reviewed.

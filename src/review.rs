@@ -17,17 +17,6 @@ use crate::file;
 use crate::journal::store::Store;
 use crate::text::path::has_method;
 
-/// The files that are reviewed.
-#[derive(Serialize)]
-pub struct FilesToReview {
-    /// The number of the observation with the newest change of the thread.
-    pub newest: u64,
-    /// The number of files beyond the limit.
-    pub more: usize,
-    /// The files, in the order of the first change.
-    pub files: Vec<FileToReview>,
-}
-
 /// A file that is reviewed.
 #[derive(Default, Serialize)]
 pub struct FileToReview {
@@ -50,53 +39,46 @@ pub struct FileToReview {
     changes: Vec<FileEntry>,
 }
 
-impl FilesToReview {
-    /// The new changes of a thread in a scope, or all changes there, of at most `limit` files.
-    pub(crate) fn of(
+impl FileToReview {
+    /// The files with new changes of a thread in a scope, or with any change there, in the order of the first one.
+    pub(crate) fn all_of(
         store: &mut Store,
         key: &str,
         scope: Scope<'_>,
         all: bool,
-        limit: usize,
-    ) -> Result<Self, Error> {
-        let Some(thread) = store.get(key)? else {
-            return Ok(FilesToReview { newest: 0, more: 0, files: Vec::new() });
-        };
+    ) -> Result<Vec<FileToReview>, Error> {
+        let Some(thread) = store.get(key)? else { return Ok(Vec::new()) };
         let (marks, project) = (&thread.review, thread.project());
         let mut files: Vec<FileToReview> = Vec::new();
-        // The places of the files, and of those beyond the limit.
         let mut places: HashMap<String, usize> = HashMap::new();
         for (change, is_new) in marks.shown(scope, all) {
-            let (path, next) = (&change.file.path, places.len());
-            let place = *places.entry(path.clone()).or_insert(next);
-            if place == files.len() && place < limit {
+            let path = &change.file.path;
+            let place = *places.entry(path.clone()).or_insert_with(|| {
                 let (path, project) = (path.clone(), project.to_owned());
                 files.push(FileToReview { path, project, ..FileToReview::default() });
-            }
-            let Some(file) = files.get_mut(place) else { continue };
+                files.len() - 1
+            });
+            let file = &mut files[place];
             file.numbers.insert(change.of.number);
             file.items.extend(change.of.items.iter().cloned());
             if is_new {
                 file.until = Some(change.of.number);
             }
         }
-        let (newest, more) = (marks.newest(), places.len() - files.len());
         let Some(first) = files.iter().filter_map(|file| file.numbers.first().copied()).min() else {
-            return Ok(FilesToReview { newest, more, files });
+            return Ok(files);
         };
         for one in store.work_recorded(key, Part::Whole, first..u64::MAX)? {
             for changed in one.payload.files() {
-                let file = places.get(&changed.path).and_then(|place| files.get_mut(*place));
+                let file = places.get(&changed.path).map(|place| &mut files[*place]);
                 if let Some(file) = file.filter(|file| file.numbers.contains(&one.number)) {
                     file.changes.push(changed.clone());
                 }
             }
         }
-        Ok(FilesToReview { newest, more, files })
+        Ok(files)
     }
-}
 
-impl FileToReview {
     /// Compares the file as it is now with what it was before the changes.
     pub fn compare(&mut self) {
         let FileToReview { path, project, changes, .. } = self;

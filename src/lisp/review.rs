@@ -1,6 +1,5 @@
 //! Lisp functions on review: what an agent changed since the user last looked.
 
-use std::collections::HashSet;
 use std::time::Instant;
 
 use serde::Serialize;
@@ -12,9 +11,9 @@ use super::work::{PartId, ShownWork};
 use super::{now, with_module};
 use crate::events::Millis;
 use crate::events::comments::{Comment, Telling};
-use crate::events::marks::{Marks, Scope, Unseen};
+use crate::events::marks::{Marks, Unseen};
 use crate::events::observation::{id_of, number_of};
-use crate::review::FilesToReview;
+use crate::review::FileToReview;
 
 emacs::use_symbols! {
     say_wait => "todo-write-core-say-wait"
@@ -109,49 +108,33 @@ lisp! { env =>
         })?
     }
 
-    /// Return the number of files of THREAD that have new changes after the observation with the number NEWEST.
-    ///
-    /// ID and PATH are as in `todo-write-new'.
-    fn review_newer(thread: Key, id: PartId, path: Option<String>, newest: u64) -> usize {
-        let of = Scope { numbers: (newest.saturating_add(1), u64::MAX), ..id.scope(path.as_deref()) };
-        with_thread(env, &thread, |thread| {
-            let new = thread.review.changes(of).filter(|(_, is_new)| *is_new);
-            new.map(|(change, _)| &change.file.path).collect::<HashSet<_>>().len()
-        })?
-    }
-
     /// Return the new changes of THREAD, file by file, up to the last one that is meant.
     ///
     /// ID and PATH are as in `todo-write-new'. ENTRY is the id of an observation, whose changes are meant then, or
-    /// nil. If ALL is non-nil, reviewed ones of those meant are among them. LIMIT is the maximum number of files, or
-    /// nil.
+    /// nil. If ALL is non-nil, reviewed ones of those meant are among them.
     ///
-    /// The value is a plist: `:newest`, the number of the observation with the newest change of THREAD, `:more`,
-    /// the number of files beyond LIMIT, and `:files`, a list of plists: `:path`; `:patch`, the net difference,
-    /// empty if all cancels out; `:reason`, why that is not one difference, a string or nil; `:until`, the number of
-    /// the last observation with one that is new, or nil; and `:items`, the ids of the items in progress at all of
-    /// them.
+    /// The value is a list of plists: `:path`; `:patch`, the net difference, empty if all cancels out; `:reason`, why
+    /// that is not one difference, a string or nil; `:until`, the number of the last observation with one that is new,
+    /// or nil; and `:items`, the ids of the items in progress at all of them.
     fn review_files(
         thread: Key,
         id: PartId,
         path: Option<String>,
         entry: Option<String>,
         all: bool,
-        limit: Option<usize>,
-    ) -> FilesToReview {
+    ) -> Vec<FileToReview> {
         let mut of = id.scope(path.as_deref());
         if let Some(entry) = entry {
             let number = number_of(&entry).unwrap_or(0);
             of.numbers = (number, number);
         }
-        let limit = limit.unwrap_or(usize::MAX);
-        let mut shown = with_module(|module| FilesToReview::of(&mut module.store, &thread, of, all, limit))?;
-        let (count, begun) = (shown.files.len(), Instant::now());
-        for (done, file) in shown.files.iter_mut().enumerate() {
+        let mut files = with_module(|module| FileToReview::all_of(&mut module.store, &thread, of, all))?;
+        let (count, begun) = (files.len(), Instant::now());
+        for (done, file) in files.iter_mut().enumerate() {
             // `C-g' ends it here.
             env.call(say_wait, (begun.elapsed().as_secs_f64(), done * 100 / count))?;
             file.compare();
         }
-        shown
+        files
     }
 }

@@ -64,7 +64,7 @@
     (let ((file (expand-file-name "main.c" folder)))
       (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Edit" :content "ok") :outcome 'ok
                           :files `((:path ,file :oldText "x\n" :newText "y\n"))))
-    (should (equal (todo-write-check-list "a" 'tasks) "- [ ] One\n  - `main.c` +1 −1\n"))
+    (should (equal (todo-write-check-list "a") "- [ ] One\n  - `main.c` +1 −1\n"))
     (let ((default-directory folder))
       (todo-write-test-write "b" "Two")
       (todo-write-forget "b")
