@@ -212,13 +212,13 @@ overview, show or hide the agents that have been idle for long."
   (todo-write-buffer--do :toggle all))
 
 (defun todo-write-buffer-next (&optional count)
-  "Move to the next row, place or older revision; with COUNT, that many on."
-  (interactive "p" todo-write-view-mode todo-write-history-mode todo-write-search-mode)
+  "Move to the next row or older revision; with COUNT, that many on."
+  (interactive "p" todo-write-view-mode todo-write-history-mode)
   (todo-write-buffer--do :step (or count 1)))
 
 (defun todo-write-buffer-previous (&optional count)
-  "Move to the previous row, place or newer revision; with COUNT, that many back."
-  (interactive "p" todo-write-view-mode todo-write-history-mode todo-write-search-mode)
+  "Move to the previous row or newer revision; with COUNT, that many back."
+  (interactive "p" todo-write-view-mode todo-write-history-mode)
   (todo-write-buffer-next (- (or count 1))))
 
 (defun todo-write-buffer-in-region (function)

@@ -7,8 +7,7 @@
 
 ;; `M-x todo-write-search' lists the places in all plans that have some words, newest
 ;; first: tasks, and what agents and users said and ran.  `? F' in the buffers of a plan
-;; searches that plan, closed rows and earlier lists included.  `n' and `p' show each
-;; place in its plan beside the list; `RET' goes there.
+;; searches that plan, closed rows and earlier lists included.  `RET' goes to a place.
 
 ;;; Code:
 
@@ -39,24 +38,17 @@
   :interactive nil
   (todo-write-buffer-set-up-table
    #'todo-write-search--table
-   (lambda (place) (todo-write-search--show place t))
+   #'todo-write-search--goto
    :revert (lambda ()
              (setq todo-write-search--places
                    (todo-write-search--find todo-write-search--text todo-write-view-thread))
-             (funcall todo-write-events-draw))
-   :step (lambda (count)
-           (let ((start (point)))
-             (forward-line count)
-             (unless (and (tabulated-list-get-id) (/= start (point)))
-               (goto-char start)
-               (user-error "No more places")))
-           (todo-write-search--show (tabulated-list-get-id) nil))))
+             (funcall todo-write-events-draw))))
 
 (todo-write-menu-define 'todo-write-search-mode todo-write-search-mode-map "Search"
   `(("Place"
      ("RET" "Go to it" todo-write-buffer-visit)
-     ("n" "Next, in its plan" todo-write-buffer-next)
-     ("p" "Previous, in its plan" todo-write-buffer-previous)
+     ("n" "Next" next-line)
+     ("p" "Previous" previous-line)
      ("g" "Search again" revert-buffer))
     . ,todo-write-menu-common))
 
@@ -157,56 +149,34 @@ Signal a `user-error' if TEXT is blank or nothing is found."
 
 ;;; Going there
 
-(defun todo-write-search--show (place select)
-  "Show PLACE in its plan, in a window beside; select that if SELECT is non-nil."
-  (let* ((thread (plist-get place :thread))
-         (id (plist-get place :item))
-         (buffer (todo-write-show thread nil '(nil (inhibit-same-window . t))))
-         (window (get-buffer-window buffer)))
-    (when (and select window)
-      (select-window window))
-    (with-current-buffer buffer
-      (let ((found (and id (todo-write-view-goto id))))
-        (cond ((or (and (plist-get place :type) (todo-write-search--goto-entry place)) found)
-               (when window
-                 (set-window-point window (point))))
-              ((and select id)
-               (todo-write-history-open-of thread id)))))))
+(defun todo-write-search--goto (place)
+  "Go to PLACE in its plan, in a window beside."
+  (let ((thread (plist-get place :thread))
+        (id (plist-get place :item)))
+    (set-buffer (todo-write-show thread t '(nil (inhibit-same-window . t))))
+    (let ((found (and id (todo-write-view-goto id))))
+      (or (and (plist-get place :type) (todo-write-search--goto-entry place))
+          found
+          (and id (todo-write-history-open-of thread id))))))
 
 (defun todo-write-search--goto-entry (place)
   "Show what was said or run at PLACE in its story, in full, and move there.
 What the story does not have leads to the prompt of its time.  Return nil
 if that is not known, either."
-  (let* ((turn (plist-get (todo-write-story-heading-at
-                           (todo-write-story-all-headings todo-write-view-thread)
-                           (plist-get place :timestamp))
+  (let* ((time (plist-get place :timestamp))
+         (turn (plist-get (todo-write-story-heading-at
+                           (todo-write-story-all-headings todo-write-view-thread) time)
                           :turn))
          (asked (equal "INTENT" (plist-get place :type)))
-         (part (or (and (not asked) (plist-get place :item)) (cons 'turn turn)))
+         (part (or (and (not asked) (plist-get place :item)) (and turn (cons 'turn turn))))
+         (entries (cond ((null part) nil)
+                        (asked (list (todo-write-story-prompt todo-write-view-thread turn)))
+                        (t (todo-write-story-entries todo-write-view-thread part))))
          (entry (seq-find (lambda (entry)
-                            (memql (plist-get place :timestamp)
-                                   (list (plist-get entry :time) (plist-get entry :ended))))
-                          (cond ((not (or (stringp part) turn)) nil)
-                                (asked (delq nil (list (todo-write-story-prompt
-                                                        todo-write-view-thread turn))))
-                                (t (todo-write-story-entries todo-write-view-thread part))))))
-    (cond
-     ((and entry (todo-write-view-goto-entry part (plist-get entry :key)))
-      ;; Below the line of the entry, all of it has the line, broken into shorter ones.
-      (let ((start (point))
-            (end (next-single-property-change (point) 'button nil (point-max))))
-        (forward-line)
-        (if (let ((line (plist-get place :line)))
-              (seq-some (lambda (text)
-                          (re-search-forward (mapconcat #'regexp-quote (split-string text) "[ \n]+")
-                                             (max (point) end) t))
-                        ;; Both ends of a long line are cut.
-                        (list line (string-remove-suffix "…" (string-remove-prefix "…" line)))))
-            (goto-char (match-beginning 0))
-          (goto-char start))
-        (forward-line 0))
-      t)
-     ((and turn (not (stringp part))) (todo-write-view-goto-turn turn)))))
+                            (memql time (list (plist-get entry :time) (plist-get entry :ended))))
+                          entries)))
+    (or (and entry (todo-write-view-goto-entry part (plist-get entry :key)))
+        (and (consp part) (todo-write-view-goto-turn turn)))))
 
 (provide 'todo-write-search)
 ;;; todo-write-search.el ends here

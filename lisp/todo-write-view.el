@@ -14,7 +14,6 @@
 
 ;;; Code:
 
-(require 'text-property-search)
 (require 'todo-write-attention)
 (require 'todo-write-edit)
 (require 'todo-write-visit)
@@ -288,10 +287,9 @@ nil if the plan does not show it."
 
 (defun todo-write-view--former (id)
   "Show the task ID, which has no row, and return the position of its line.
-Return nil if there is no such task."
+Return nil if it is none of the list, nor one that was taken off it."
   (let* ((thread todo-write-view-thread)
-         (is-its (lambda (item) (equal id (plist-get item :id))))
-         turn)
+         (is-its (lambda (item) (equal id (plist-get item :id)))))
     (cond ((todo-write-item thread id)
            (setq todo-write-view-rows-fold nil)
            (todo-write-view-draw-all)
@@ -301,27 +299,7 @@ Return nil if there is no such task."
            (todo-write-buffer-find 'todo-write-dropped id))
           ((seq-some is-its (todo-write-core-call todo-write-dyn--items-cleared thread))
            (todo-write-view--open 'cleared)
-           (todo-write-buffer-find 'todo-write-part id))
-          ((setq turn (cl-loop
-                       with headings = (todo-write-story-all-headings thread)
-                       for (revision . _) in (reverse (todo-write-item-changes thread id))
-                       for turn = (plist-get (todo-write-story-heading-at
-                                              headings (plist-get revision :timestamp))
-                                             :turn)
-                       thereis (and turn
-                                    (seq-some (lambda (entry) (equal id (car (plist-get entry :part))))
-                                              (todo-write-story-tasks thread turn))
-                                    turn)))
-           (todo-write-view--open (cons 'turn turn))
-           (save-excursion
-             ;; How it ended comes last.
-             (goto-char (point-max))
-             (when-let* ((match (text-property-search-backward
-                                 'todo-write-entry id
-                                 (lambda (id entry)
-                                   (and entry
-                                        (equal id (car (plist-get entry :part))))))))
-               (prop-match-beginning match)))))))
+           (todo-write-buffer-find 'todo-write-part id)))))
 
 (defun todo-write-view--open (&rest parts)
   "Show what is in PARTS, elements of `todo-write-view-rows-open'."
