@@ -259,7 +259,7 @@ Many new tasks are counted; other changes show the task."
 ;;; The timeline
 
 ;; `? T' in a plan shows a row for each task that has started, those of earlier lists
-;; too, with a bar for each interval in which it was in progress.  Long waits are left out.
+;; too, with a bar for each interval in which it was in progress.
 
 (defun todo-write-history--rows (thread)
   "Return the tasks of THREAD that have started, in the order of their start.
@@ -292,34 +292,6 @@ The first of ROWS is the one that started first."
           (apply #'max (1+ from)
                  (mapcar (lambda (row) (cdar (last (plist-get row :intervals)))) rows)))))
 
-(defun todo-write-history--waits (rows)
-  "Return the long times during which no task of ROWS was in progress.
-The value is a list of (FROM . TO), oldest first.  A wait is long if it
-takes more than a tenth of the time in which tasks were in progress, and
-more than five minutes."
-  (let ((intervals (sort (mapcan (lambda (row) (copy-sequence (plist-get row :intervals))) rows)
-                         (lambda (a b) (< (car a) (car b)))))
-        (busy 0) end waits)
-    (pcase-dolist (`(,from . ,to) intervals)
-      (when (and end (> from end))
-        (push (cons end from) waits))
-      (cl-incf busy (max 0 (- to (max from (or end from)))))
-      (setq end (max to (or end to))))
-    (let ((least (max 300000 (/ busy 10))))
-      (nreverse (seq-filter (lambda (wait) (> (- (cdr wait) (car wait)) least)) waits)))))
-
-(defun todo-write-history--folded (rows waits)
-  "Return ROWS with their intervals moved together over WAITS."
-  (let ((fold (lambda (time)
-                (- time (cl-loop for (from . to) in waits
-                                 when (>= time to) sum (- to from 60000))))))
-    (mapcar (lambda (row)
-              `( :intervals ,(mapcar (pcase-lambda (`(,from . ,to))
-                                       (cons (funcall fold from) (funcall fold to)))
-                                     (plist-get row :intervals))
-                 ,@row))
-            rows)))
-
 (defun todo-write-history--bar (row span width)
   "Return the bar of ROW as WIDTH columns of text.
 SPAN is the time span of all rows."
@@ -335,19 +307,13 @@ SPAN is the time span of all rows."
                  do (aset bar cell full))))
     (mapconcat #'identity bar "")))
 
-(defun todo-write-history--scale (span waits columns)
-  "Return when SPAN begins and ends, and its WAITS, in COLUMNS columns."
-  (let* ((left (todo-write-text-clock (car span)))
-         (right (todo-write-text-clock (cdr span) (car span)))
-         (left-out (apply #'+ (mapcar (lambda (wait) (- (cdr wait) (car wait))) waits)))
-         (note (if waits
-                   (format "  %s of %s left out" (todo-write-text-count (length waits) "pause")
-                           (todo-write-text-time left-out))
-                 "")))
+(defun todo-write-history--scale (span columns)
+  "Return when SPAN begins and ends, in COLUMNS columns."
+  (let ((left (todo-write-text-clock (car span)))
+        (right (todo-write-text-clock (cdr span) (car span))))
     ;; The gap is aligned for a line that begins at the first column.
     (substring-no-properties
-     (todo-write-row-line "" (concat left note) right
-                         (max columns (+ 1 (length left) (length right)))))))
+     (todo-write-row-line "" left right (max columns (+ 1 (length left) (length right)))))))
 
 (define-derived-mode todo-write-timeline-mode tabulated-list-mode "Plan timeline"
   "Major mode of the buffer that shows which task was in progress when."
@@ -369,8 +335,6 @@ SPAN is the time span of all rows."
 (defun todo-write-history--timeline ()
   "Return the timeline, as for `todo-write-buffer-set-up-table'."
   (let* ((rows (todo-write-history--rows todo-write-view-thread))
-         (waits (todo-write-history--waits rows))
-         (folded (todo-write-history--folded rows waits))
          (texts (mapcar (lambda (row)
                           (todo-write-text-plain (plist-get (plist-get row :item) :content)))
                         rows))
@@ -382,11 +346,10 @@ SPAN is the time span of all rows."
         (list '(("Task" 0)) nil nil
               (propertize " No task has started yet.\n" 'face 'todo-write-detail))
       (list `(("Task" ,label)
-              (,(todo-write-history--scale (todo-write-history--span rows) waits columns)
-               ,columns)
+              (,(todo-write-history--scale (todo-write-history--span rows) columns) ,columns)
               ("Time" 8 nil :right-align t))
-            (cl-loop with span = (todo-write-history--span folded)
-                     for row in folded
+            (cl-loop with span = (todo-write-history--span rows)
+                     for row in rows
                      for text in texts
                      for kind = (plist-get row :kind)
                      collect
