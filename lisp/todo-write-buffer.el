@@ -470,8 +470,8 @@ frame cuts them."
 
 ;;; Keys and menus
 
-;; Each mode has one table of its commands.  Its keys, its menu, the transient that `?'
-;; shows and the context menu are made from that.
+;; Each mode has one table of its commands.  Its keys, its menu and the transient that `?'
+;; shows are made from that.
 
 (defconst todo-write-menu-common
   '(("Plans"
@@ -498,8 +498,7 @@ By its name, a command can be called in any buffer, which it would draw over."
   "Bind the keys of GROUPS in MAP, the keymap of MODE, and make its menus.
 GROUPS is a list of (NAME ENTRY...), where an ENTRY is a list of a key,
 as for `kbd', a label and a command; with a fourth element, the key works
-only after `?'.  The commands of the first group are about the task or
-plan at point.  TITLE names the menu in the menu bar.  Everywhere, `a'
+only after `?'.  TITLE names the menu in the menu bar.  Everywhere, `a'
 answers an agent and `?' shows the menu."
   (declare (indent 3))
   (pcase-dolist (`(,_ . ,entries) groups)
@@ -561,22 +560,6 @@ answers an agent and `?' shows the menu."
                  ("q" "Close" transient-quit-one)]])
             t))
     prefix))
-
-(defun todo-write-buffer-context-menu (menu click)
-  "Add to MENU what can be done with the task or plan at CLICK, and return it.
-For `context-menu-functions'."
-  (save-excursion
-    (mouse-set-point click)
-    (when (or (get-text-property (point) 'todo-write-id)
-              (get-text-property (point) 'tabulated-list-id))
-      (define-key-after menu [todo-write-separator] menu-bar-separator)
-      (pcase-dolist (`(,_ ,label ,command . ,_) (cdar (get major-mode 'todo-write-menu)))
-        (define-key-after menu (vector command)
-          `(menu-item ,label ,(lambda ()
-                                (interactive)
-                                (mouse-set-point click)
-                                (call-interactively command)))))))
-  menu)
 
 (provide 'todo-write-buffer)
 ;;; todo-write-buffer.el ends here

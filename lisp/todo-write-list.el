@@ -168,8 +168,6 @@ that of its refused calls that are new, and how full its context is from
    #'todo-write-switch
    :revert #'todo-write-list--print
    :toggle #'todo-write-list--toggle-older)
-  ;; Emacs 28 never forgets an `add-hook' with a depth.
-  (setq-local context-menu-functions (list t #'todo-write-buffer-context-menu))
   (add-hook 'todo-write-agent-functions #'todo-write-list--on-change)
   (add-hook 'todo-write-events-functions #'todo-write-list--on-change)
   (dolist (hook '(kill-buffer-hook change-major-mode-hook))

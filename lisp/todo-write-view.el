@@ -65,9 +65,7 @@ and \\[todo-write-menu] shows all keys.
   ;; Lines are short: finding their ends is faster than a cache of them.
   (setq-local cache-long-scans nil
               bookmark-make-record-function #'todo-write-view--make-bookmark
-              desktop-save-buffer (lambda (_folder) todo-write-view-thread)
-              ;; Emacs 28 never forgets an `add-hook' with a depth.
-              context-menu-functions (list t #'todo-write-buffer-context-menu))
+              desktop-save-buffer (lambda (_folder) todo-write-view-thread))
   (add-function :filter-return (local 'filter-buffer-substring-function)
                 ;; Without aligned gaps.
                 (lambda (text)

@@ -266,23 +266,6 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
     (ert-info ((format "%S" show))
       (should (< (todo-write-around-tests--left-behind show) 100)))))
 
-(ert-deftest todo-write-menu-context-acts-on-the-clicked-task ()
-  (todo-write-test-with-view
-    (todo-write-test-write "a" "One" "Two")
-    (should (memq #'todo-write-buffer-context-menu context-menu-functions))
-    (goto-char (point-min))
-    (search-forward "Two")
-    (let* ((click `(mouse-3 (,(selected-window) ,(point) (0 . 0) 0)))
-           (menu (todo-write-buffer-context-menu (make-sparse-keymap "Menu") click))
-           (command (lookup-key menu [todo-write-edit-cycle-status])))
-      (goto-char (point-min))
-      (call-interactively command)
-      (should (equal "in_progress"
-                     (plist-get (todo-write-item "a" (todo-write-test-id "a" "Two")) :status)))
-      (should-not (lookup-key (todo-write-buffer-context-menu
-                               (make-sparse-keymap) `(mouse-3 (,(selected-window) 1 (0 . 0) 0)))
-                              [todo-write-edit-delete])))))
-
 (ert-deftest todo-write-view-never-looks-modified ()
   (todo-write-test-with-view
     (dolist (step (list (lambda () (todo-write-test-write "a" "One" '("Two" "in_progress")))
