@@ -36,8 +36,7 @@
           todo-write-view))
   (put 'todo-write-faces 'custom-loads
        '( todo-write-answer todo-write-answer-text todo-write-attention todo-write-detail
-          todo-write-history todo-write-mode-line todo-write-review todo-write-row
-          todo-write-story todo-write-view-rows)))
+          todo-write-mode-line todo-write-row todo-write-story)))
 
 (defcustom todo-write-directory (locate-user-emacs-file "todo-write/")
   "Folder of the journals, or nil to keep lists in memory only.

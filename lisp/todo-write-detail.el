@@ -14,14 +14,6 @@
 
 (require 'todo-write-row)
 
-(defface todo-write-thought '((t :inherit (italic todo-write-detail)))
-  "Face of the agent's thoughts."
-  :group 'todo-write-faces)
-
-(defface todo-write-modified '((t :inherit warning))
-  "Face of the mark of tasks whose text changed."
-  :group 'todo-write-faces)
-
 (defface todo-write-moved '((t :inherit font-lock-function-name-face))
   "Face of the mark of tasks that moved or changed their status."
   :group 'todo-write-faces)
@@ -181,10 +173,10 @@ with the content, so its change is shown only if the content is unchanged."
   (pcase-let ((`(,shape ,face)
                (pcase type
                  ("added" '(added todo-write-lines-added))
-                 ("modified" '(modified todo-write-modified))
+                 ("modified" '(modified warning))
                  ("status_changed" '(arrow todo-write-moved))
                  ("reordered" '(moved todo-write-moved))
-                 ("removed" '(minus todo-write-removed-shape)))))
+                 ("removed" '(minus todo-write-failed)))))
     (propertize (todo-write-text-shape shape) 'face face)))
 
 (defun todo-write-detail-shape (item &optional status)

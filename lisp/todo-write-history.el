@@ -14,10 +14,6 @@
 (require 'json)
 (require 'todo-write-view)
 
-(defface todo-write-previous-text '((t :inherit shadow :slant italic))
-  "Face of the text that a task had before."
-  :group 'todo-write-faces)
-
 ;;; Revisions
 
 (defvar-local todo-write-history--revision nil
@@ -155,7 +151,7 @@ is about dependencies and the owner."
     (unless (equal was text)
       (insert (propertize (todo-write-text-truncate (concat "     was: " was)
                                                     todo-write-buffer-width)
-                          'face 'todo-write-previous-text)
+                          'face 'todo-write-aside)
               "\n"))
     (add-text-properties start (point) `( help-echo ,(todo-write-text-help text)
                                           todo-write-changed ,(and changes t)))))

@@ -59,10 +59,10 @@ session for another one."
 
 (defconst todo-write-list--states
   '((waiting "!" todo-write-attention)
-    (failed removed todo-write-removed-shape)
+    (failed removed todo-write-failed)
     (done completed todo-write-done)
     (ended ended todo-write-done "stopped")
-    (stopped removed todo-write-removed-shape)
+    (stopped removed todo-write-failed)
     (suspended paused todo-write-paused)
     (working in_progress todo-write-in-progress-shape)
     (idle pending todo-write-time)

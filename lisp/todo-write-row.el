@@ -50,9 +50,6 @@
 (defface todo-write-removed '((t :inherit shadow :strike-through t))
   "Face of tasks that left the list before they were completed.")
 
-(defface todo-write-removed-shape '((t :inherit error))
-  "Face of the shape before tasks that left the list uncompleted.")
-
 (defface todo-write-time '((t :inherit shadow))
   "Face of times.")
 
@@ -69,13 +66,13 @@
   "Face of numbers of lines, and of a count, of which some are not reviewed.")
 
 (defface todo-write-failed '((t :inherit error))
-  "Face of errors.")
+  "Face of errors, and of the shape before tasks that left the list uncompleted.")
 
 (defface todo-write-detail '((t :inherit shadow))
   "Face of the details below an open row.")
 
-(defface todo-write-child '((t :inherit (italic todo-write-detail)))
-  "Face of the title of a subagent's list.")
+(defface todo-write-aside '((t :inherit (italic todo-write-detail)))
+  "Face of thoughts, subagents, folded tasks, and texts of before.")
 
 ;;; Shapes
 
@@ -91,7 +88,7 @@ Non-nil PAUSED means that the agent is stopped."
   '((completed todo-write-completed todo-write-completed-shape)
     (in_progress todo-write-in-progress todo-write-in-progress-shape)
     (paused todo-write-paused todo-write-paused)
-    (removed todo-write-removed todo-write-removed-shape)
+    (removed todo-write-removed todo-write-failed)
     (pending todo-write-pending todo-write-pending))
   "Alist of (KIND FACE SHAPE-FACE) of tasks.")
 

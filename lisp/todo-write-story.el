@@ -240,7 +240,7 @@ DAY is the date that is above them, nil for today."
   (pcase (cons (plist-get entry :kind) (plist-get entry :outcome))
     (`(asked . ,_) '(nil nil "what you asked"))
     (`(said . ,_) '(nil nil "said"))
-    (`(thought . ,_) '(thought todo-write-thought "thought"))
+    (`(thought . ,_) '(thought todo-write-aside "thought"))
     (`(wait . ,_) '(paused todo-write-paused "waited for you"))
     (`(change . ,_) '(nil nil "the plan changed"))
     (`(git . ,_) '(git todo-write-moved "in Git"))
@@ -316,7 +316,7 @@ DAY is the date that is above them, nil for today."
                          (todo-write-text-truncate text (- width 2))
                          (todo-write-text-shape 'unquote))
                  'face (if (eq kind 'said) 'default 'todo-write-prompt)))
-    ('thought (propertize (todo-write-text-truncate text width) 'face 'todo-write-thought))
+    ('thought (propertize (todo-write-text-truncate text width) 'face 'todo-write-aside))
     ('edit (todo-write-text-truncate text width t))
     (_ (todo-write-text-truncate text width))))
 

@@ -24,10 +24,6 @@
   :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
-(defface todo-write-fold '((t :inherit todo-write-completed :slant italic))
-  "Face of the line that replaces folded tasks."
-  :group 'todo-write-faces)
-
 ;;; State
 
 (defvar-local todo-write-view-rows-open nil
@@ -77,7 +73,7 @@ line has the property `todo-write-part'; see todo-write-view-draw.el."
                                 (concat (propertize (concat " " (todo-write-text-shape 'completed))
                                                     'face 'todo-write-completed-shape)
                                         (propertize (format " +%d done\n" count)
-                                                    'face 'todo-write-fold))
+                                                    'face 'todo-write-aside))
                                 "RET, mouse-1: show the completed tasks"
                                 'todo-write-fold t 'todo-write-part (list 'fold id)))))))
           (pcase state
@@ -203,7 +199,7 @@ nesting, from 1."
                   (concat (make-string indent ?\s)
                           (propertize (todo-write-text-shape 'child) 'face 'todo-write-detail)
                           " ")
-                  (propertize name 'face 'todo-write-child)
+                  (propertize name 'face 'todo-write-aside)
                   (todo-write-row-progress summary)
                   (todo-write-row-near-width width))
                  "RET, mouse-1: show this list" 'todo-write-child key)
