@@ -269,15 +269,13 @@ in one of WINDOWS, or opened something in it."
   "The buffers that are being drawn.")
 
 (defun todo-write-view-draw-all ()
-  "Draw this buffer; keep point, mark and all windows in place.
+  "Draw this buffer, widened; keep point, mark and all windows in place.
 Windows that follow the task in progress go to it."
   (if (memq (current-buffer) todo-write-view-draw--drawing)
       ;; A call of the module runs timers and filters while it waits for a file.
       (todo-write-later (current-buffer))
-    (let* ((narrowed (and (buffer-narrowed-p) (list (point-min) (point-max))))
-           ;; Rows outside a narrowed region change, too.
-           (narrowed (progn (widen) (mapcar #'todo-write-view-draw-place narrowed)))
-           (todo-write-view-draw--drawing
+    (widen)
+    (let* ((todo-write-view-draw--drawing
             (cons (current-buffer) todo-write-view-draw--drawing))
            (windows (get-buffer-window-list nil nil t))
            (following (and todo-write-view-follow
@@ -307,10 +305,7 @@ Windows that follow the task in progress go to it."
         (if (memq window following)
             (todo-write-view-draw-follow window)
           ;; Drawing may move point to where it was noted.
-          (set-window-parameter window 'todo-write-places nil)))
-      (pcase (mapcar #'todo-write-view-draw-of-place narrowed)
-        (`(,(and start (pred identity)) ,(and end (pred identity)))
-         (narrow-to-region start end))))
+          (set-window-parameter window 'todo-write-places nil))))
     ;; Times run, and flashes end.
     (when (or todo-write-view-draw-flashes
               (and (todo-write-view-rows-current-id)

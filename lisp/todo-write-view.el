@@ -66,11 +66,6 @@ and \\[todo-write-menu] shows all keys.
   (setq-local cache-long-scans nil
               bookmark-make-record-function #'todo-write-view--make-bookmark
               desktop-save-buffer (lambda (_folder) todo-write-view-thread))
-  (add-function :filter-return (local 'filter-buffer-substring-function)
-                ;; Without aligned gaps.
-                (lambda (text)
-                  (remove-text-properties 0 (length text) '(display nil) text)
-                  text))
   (add-hook 'todo-write-events-functions #'todo-write-view--on-event)
   (add-hook 'after-load-functions #'todo-write-view-rename)
   (dolist (hook '(text-scale-mode-hook display-line-numbers-mode-hook buffer-face-mode-hook))
@@ -112,11 +107,6 @@ and \\[todo-write-menu] shows all keys.
   (unless (remq (current-buffer) (todo-write-view-draw-live-buffers))
     (remove-hook 'todo-write-events-functions #'todo-write-view--on-event)
     (remove-hook 'after-load-functions #'todo-write-view-rename)))
-
-;; A clone would have the rows of this buffer, not its own.
-(put 'todo-write-view-mode 'no-clone t)
-
-(put 'todo-write-view-mode 'no-clone-indirect t)
 
 (defun todo-write-view--on-event (thread what data)
   "Draw what the event WHAT of THREAD with DATA affects.
@@ -272,15 +262,10 @@ For `todo-write-events-functions'."
 
 (defun todo-write-view-goto (id)
   "Move point to the task ID, which may be folded or have left the list.
-Open what it is in, and widen if it is outside the narrowed region.  Return
-nil if the plan does not show it."
-  (when-let* ((id id)
-              (position (save-restriction
-                          (widen)
-                          (or (todo-write-view-draw-row id)
-                              (todo-write-view--former id)))))
-    (unless (and (<= (point-min) position) (< position (point-max)))
-      (widen))
+Open what it is in, and widen.  Return nil if the plan does not show it."
+  (widen)
+  (when-let* ((position (and id (or (todo-write-view-draw-row id)
+                                    (todo-write-view--former id)))))
     (goto-char position)))
 
 (defun todo-write-view--former (id)

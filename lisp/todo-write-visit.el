@@ -29,14 +29,9 @@ if there is no such file any more."
   (find-file-other-window (todo-write-visit--existing-file thread path))
   (when line
     (push-mark nil t)
-    (let ((position (save-restriction
-                      (widen)
-                      (goto-char (point-min))
-                      (forward-line (1- line))
-                      (point))))
-      (unless (<= (point-min) position (point-max))
-        (widen))
-      (goto-char position))))
+    (widen)
+    (goto-char (point-min))
+    (forward-line (1- line))))
 
 (defun todo-write-visit--existing-file (thread path)
   "Return the name by which this Emacs opens PATH of THREAD's agent.

@@ -204,20 +204,5 @@
         (should (member (concat " ✓ " task) (todo-write-test-seen)))
         (todo-write-test-press "? d")))))
 
-(ert-deftest todo-write-view-going-to-a-task-widens-only-if-it-is-outside ()
-  (todo-write-test-with-view
-    (todo-write-test-write "a" "One" "Two" "Three")
-    (dolist (task '("One" "Two" "Three"))
-      (widen)
-      (todo-write-view-goto (todo-write-test-id "a" task))
-      (narrow-to-region (line-beginning-position) (line-beginning-position 2))
-      (todo-write-view-goto (todo-write-test-id "a" task))
-      (should (buffer-narrowed-p))
-      (dolist (other (remove task '("One" "Two" "Three")))
-        (save-restriction
-          (todo-write-view-goto (todo-write-test-id "a" other))
-          (should (looking-at-p (concat " ○ " other)))
-          (should-not (buffer-narrowed-p)))))))
-
 (provide 'todo-write-fold-tests)
 ;;; todo-write-fold-tests.el ends here
