@@ -289,14 +289,12 @@ called with a second argument, t, for the start of a window."
 
 (defun todo-write-buffer-find (property value &optional start end)
   "Return the first position from START to END whose PROPERTY is VALUE, or nil.
-By default, the whole buffer is searched, also if it is narrowed."
-  (save-restriction
-    (widen)
-    (let ((position (or start (point-min)))
-          (end (or end (point-max))))
-      (while (and (< position end) (not (equal value (get-text-property position property))))
-        (setq position (next-single-property-change position property nil end)))
-      (and (< position end) position))))
+By default, the whole buffer is searched."
+  (let ((position (or start (point-min)))
+        (end (or end (point-max))))
+    (while (and (< position end) (not (equal value (get-text-property position property))))
+      (setq position (next-single-property-change position property nil end)))
+    (and (< position end) position)))
 
 (defun todo-write-buffer--of-line (line)
   "Return the position of the beginning of LINE, a number."

@@ -15,7 +15,7 @@
 
 ;;; Code:
 
-(require 'compile)
+(require 'ansi-color)
 (require 'diff-mode)
 (require 'todo-write-buffer)
 (require 'todo-write-story)
@@ -63,29 +63,10 @@ PATH is never read as the name of a file on another machine.  Signal a
 ;;; Outputs
 
 (define-derived-mode todo-write-visit-output-mode special-mode "Output"
-  "Major mode of what a command of an agent printed.
-Error messages are links, as in `compilation-mode'."
+  "Major mode of what a command of an agent printed."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (compilation-setup t)
-  (setq-local compilation-parse-errors-filename-function #'todo-write-visit--printed-file
-              ;; The syntax of remote names has a colon or a bracket.
-              compilation-directory-matcher
-              '("\\(?:Entering\\|Leavin\\(g\\)\\) directory [`']\\([^][:\n]+\\)'$" (2 . 1))
-              bidi-display-reordering nil))
-
-(define-key todo-write-visit-output-mode-map (kbd "RET") #'compile-goto-error)
-(define-key todo-write-visit-output-mode-map "n" #'compilation-next-error)
-(define-key todo-write-visit-output-mode-map "p" #'compilation-previous-error)
-
-(defun todo-write-visit--printed-file (name)
-  "Return the file NAME, printed by a command, so that it is never remote.
-NAME may have the prefix of the machine of this buffer, which stays."
-  (let ((remote (todo-write-machines-remote-part
-                 (concat "/" (string-remove-prefix comint-file-name-prefix name)))))
-    (if remote
-        (concat comint-file-name-prefix (file-name-quote remote t))
-      name)))
+  (setq-local bidi-display-reordering nil))
 
 (defun todo-write-visit--output (thread entry)
   "Show the whole call of ENTRY of THREAD and what it returned."
@@ -96,11 +77,10 @@ NAME may have the prefix of the machine of this buffer, which stays."
     (unless (or output call)
       (user-error "Nothing more is recorded of this"))
     (with-current-buffer (get-buffer-create "*todo-write-output*")
-      ;; The mode takes the prefix of absolute names from it.
       (setq default-directory folder)
+      (todo-write-visit-output-mode)
       (let ((inhibit-read-only t))
         (erase-buffer)
-        (todo-write-visit-output-mode)
         (when call
           (insert (propertize (todo-write-text-plain-lines call) 'face 'bold) "\n\n"))
         (insert (todo-write-text-plain-lines
