@@ -109,7 +109,7 @@ change that is out of order or the user's: the sums of its work say when."
                  rank (if plain new rank)))
       when (or is-text (not plain))
       append (mapcar (lambda (text) (cons (plist-get revision :timestamp) (concat text who)))
-                     (todo-write-detail--change thread change revision))))))
+                     (todo-write-detail-change thread change revision))))))
 
 (defun todo-write-detail--removal (change revision)
   "Return how CHANGE of REVISION removed its item from the list, a participle.
@@ -127,7 +127,7 @@ dropped."
   (pcase-let ((`(,revision . ,changes) (car (last (todo-write-item-changes thread id)))))
     (todo-write-detail--removal (car (last changes)) revision)))
 
-(defun todo-write-detail--change (thread change revision)
+(defun todo-write-detail-change (thread change revision)
   "Return strings that describe CHANGE, a plist, of an item of THREAD.
 REVISION, a plist, made it.  Most renames change the active form together
 with the content, so its change is shown only if the content is unchanged."
@@ -167,6 +167,26 @@ with the content, so its change is shown only if the content is unchanged."
             (:activeForm (concat modified "active form: " renamed))
             (_ (format "%s%s %s" modified (substring (symbol-name key) 1)
                        (todo-write-text-plain (or new "none"))))))))))
+
+(defun todo-write-detail-changes-line (thread changes)
+  "Return CHANGES of THREAD, a vector of change plists, in a line.
+Many new tasks are counted; other changes show the task."
+  (let* ((added (seq-count (lambda (change) (equal (plist-get change :type) "added")) changes))
+         (many (and (> added 3) (concat (todo-write-detail-mark "added") " "
+                                        (todo-write-text-count added "task")))))
+    (string-join
+     (append
+      (and many (list many))
+      (cl-loop for change across changes
+               for type = (plist-get change :type)
+               for item = (or (plist-get change :item) (plist-get change :previousItem)
+                              (todo-write-item thread (plist-get change :itemId)))
+               unless (and many (equal type "added"))
+               collect (concat (if (equal type "status_changed")
+                                   (todo-write-detail-shape item)
+                                 (todo-write-detail-mark type))
+                               " " (todo-write-text-plain (or (plist-get item :content) "")))))
+     "  ")))
 
 (defun todo-write-detail-mark (type)
   "Return the mark of a change of TYPE, a string with a shape."

@@ -212,7 +212,7 @@ the one before."
                       (user-error "Your last edit no longer stands")))
            (dolist (each (list revision (car (last (todo-write-revisions thread)))))
              (push (cons thread each) todo-write-edit--taken-back))
-           (message "Took back: %s" what))
+           (message "Took back %s" what))
           ((or (not (equal (plist-get revision :author) "agent"))
                (and todo-write-edit--may-undo-writes
                     (eq todo-write-edit--may-undo-writes last-command))
@@ -222,12 +222,12 @@ the one before."
            (setq todo-write-edit--may-undo-writes
                  (and (equal (plist-get revision :author) "agent") this-command))
            (todo-write-edit--do #'todo-write-undo thread)
-           (message "Undid: %s" what)))))
+           (message "Undid %s" what)))))
 
 (defun todo-write-edit--inverse (thread revision)
   "Return the edit that takes back what REVISION of THREAD did.
 That is arguments of `todo-write-edit', or nil if it no longer stands."
-  (let* ((change (car (todo-write-edit--changes thread revision)))
+  (let* ((change (aref (todo-write-edit--changes thread revision) 0))
          (id (plist-get change :itemId))
          (previous (plist-get change :previousItem))
          (item (todo-write-item thread id)))
@@ -244,9 +244,9 @@ That is arguments of `todo-write-edit', or nil if it no longer stands."
          (list 'status id (plist-get previous :status)))))))
 
 (defun todo-write-edit--changes (thread revision)
-  "Return the changes that REVISION of THREAD, a plist, made, a list."
+  "Return the changes that REVISION of THREAD, a plist, made, a vector."
   (let ((number (plist-get revision :revision)))
-    (append (plist-get (todo-write-changes-between thread (1- number) number) :changes) nil)))
+    (plist-get (todo-write-changes-between thread (1- number) number) :changes)))
 
 (defun todo-write-edit--undoable (thread)
   "Return the revision of THREAD that `todo-write-undo' would undo, or nil."
@@ -256,37 +256,12 @@ That is arguments of `todo-write-edit', or nil if it no longer stands."
     (seq-find (lambda (revision) (eql (plist-get revision :revision) number)) revisions)))
 
 (defun todo-write-edit--description (thread revision)
-  "Return what REVISION of THREAD, a plist, changed, in a few words."
-  (let* ((changes (todo-write-edit--changes thread revision))
-         (item (and changes (or (plist-get (car changes) :item)
-                                (plist-get (car changes) :previousItem)
-                                (todo-write-item thread (plist-get (car changes) :itemId)))))
-         (name (todo-write-text-line (or (plist-get item :content) "") 40)))
-    (pcase (plist-get revision :operation)
-      ("add" (format "adding “%s”" name))
-      ("rename" (format "renaming to “%s”" name))
-      ("status" (format "“%s” %s" name (todo-write-text-line (plist-get item :status))))
-      ("move" (format "moving “%s”" name))
-      ("delete" (format "deleting “%s”" name))
-      ("undo" (let ((undone (seq-find (lambda (each)
-                                        ;; The one after that which it restored.
-                                        (> (plist-get each :revision)
-                                           (plist-get revision :restores)))
-                                      (todo-write-revisions thread))))
-                (concat "the undo of "
-                        (todo-write-text-line (todo-write-edit--description thread undone) 60))))
-      ("restore" (format "restoring “%s”" name))
-      (_ (format "the agent's write (%s)"
-                 (string-join
-                  (cl-loop for (type . name) in '(("added" . "added") ("removed" . "removed")
-                                                  ("modified" . "changed")
-                                                  ("status_changed" . "with another status")
-                                                  ("reordered" . "moved"))
-                           for count = (seq-count (lambda (change)
-                                                    (equal (plist-get change :type) type))
-                                                  changes)
-                           when (> count 0) collect (format "%d %s" count name))
-                  ", "))))))
+  "Return what REVISION of THREAD, a plist, changed, in a line."
+  (format "%s: %s"
+          (if (equal (plist-get revision :author) "agent") "the agent's write"
+            (concat "your " (plist-get revision :operation)))
+          (todo-write-text-line
+           (todo-write-detail-changes-line thread (todo-write-edit--changes thread revision)) 60)))
 
 (provide 'todo-write-edit)
 ;;; todo-write-edit.el ends here

@@ -84,11 +84,12 @@
         (insert (propertize (if revision "   The list is empty.\n" " This plan was forgotten.\n")
                             'face 'todo-write-detail)))
       (seq-doseq (item items)
-        (todo-write-history--insert-row item (cdr (assoc (plist-get item :id) by-id))
+        (todo-write-history--insert-row item (cdr (assoc (plist-get item :id) by-id)) revision
                                         (todo-write-row-note item items)))
       (seq-doseq (change changes)
         (when (equal (plist-get change :type) "removed")
-          (todo-write-history--insert-row (plist-get change :previousItem) (list change)))))))
+          (todo-write-history--insert-row (plist-get change :previousItem) (list change)
+                                          revision))))))
 
 (defun todo-write-history--insert-header (revision count items)
   "Insert the header of REVISION, one of COUNT, whose list is ITEMS."
@@ -111,48 +112,25 @@
       (insert (todo-write-row-line " " left right todo-write-buffer-width) "\n"))
     (insert "\n")))
 
-(defun todo-write-history--insert-row (item changes &optional note)
-  "Insert the row of ITEM, with NOTE, a string or nil, at its end.
-CHANGES are the plists of the changes that the revision made to it.  NOTE
-is about dependencies and the owner."
-  (let* ((type (plist-get (car changes) :type))
-         (kind (if (equal type "removed") 'removed (todo-write-row-kind item)))
-         (previous (or (seq-some (lambda (change) (plist-get change :previousItem)) changes)
-                       item))
+(defun todo-write-history--insert-row (item changes revision &optional note)
+  "Insert the row of ITEM, with NOTE, a string or nil, and how it changed.
+CHANGES are the plists of the changes that REVISION made to it.  They stand
+below the row if there is no room in it."
+  (let* ((start (point))
          (text (todo-write-text-plain (plist-get item :content)))
-         (was (todo-write-text-plain (plist-get previous :content)))
-         (moved (seq-find (lambda (change) (equal (plist-get change :type) "reordered"))
+         (kind (if (equal (plist-get (car changes) :type) "removed") 'removed
+                 (todo-write-row-kind item)))
+         (changed (mapcan (lambda (change)
+                            (todo-write-detail-change todo-write-view-thread change revision))
                           changes))
-         (priority (plist-get item :priority))
-         (start (point)))
-    (cl-flet ((note (text) (propertize text 'face 'todo-write-time)))
-      (insert (todo-write-row-line
-               " "
-               (concat (if type (todo-write-detail-mark type) " ") " "
-                       (propertize (todo-write-text-shape (todo-write-row-kind item))
-                                   'face (todo-write-row-shape-face kind))
-                       " " (propertize text 'face (todo-write-row-face kind)))
-               (string-join
-                (delq nil
-                      (list (when moved
-                              (propertize (format "%s from %d" (todo-write-text-shape 'moved)
-                                                  (1+ (plist-get moved :previousPosition)))
-                                          'face 'todo-write-moved))
-                            (unless (equal (plist-get previous :priority) priority)
-                              (note (format "priority %s" (or priority "none"))))
-                            (and note (note note))
-                            (unless (equal (plist-get previous :status) (plist-get item :status))
-                              (concat (todo-write-detail-shape previous)
-                                      (note (format " %s " (todo-write-text-shape 'arrow)))
-                                      (todo-write-detail-shape item)))))
-                "  ")
-               todo-write-buffer-width)
-              "\n"))
-    (unless (equal was text)
-      (insert (propertize (todo-write-text-truncate (concat "     was: " was)
-                                                    todo-write-buffer-width)
-                          'face 'todo-write-aside)
-              "\n"))
+         (beside (string-join (append changed (ensure-list note)) "  "))
+         (used (+ 12 (todo-write-text-width text)))
+         (fits (< (+ used (todo-write-text-width beside))
+                  (todo-write-row-near-width todo-write-buffer-width used))))
+    (todo-write-row-insert item kind nil todo-write-buffer-width nil (if fits beside note))
+    (unless fits
+      (dolist (change changed)
+        (todo-write-detail-insert-filled change todo-write-buffer-width 5)))
     (add-text-properties start (point) `( help-echo ,(todo-write-text-help text)
                                           todo-write-changed ,(and changes t)))))
 
@@ -199,7 +177,8 @@ list."
           (cl-loop
            for (revision previous) on revisions
            for number = (plist-get revision :revision)
-           for text = (todo-write-history--changes-text
+           for text = (todo-write-detail-changes-line
+                       todo-write-view-thread
                        (plist-get (todo-write-changes-between
                                    todo-write-view-thread
                                    (or (plist-get previous :revision) 0) number)
@@ -230,27 +209,6 @@ TURNS is as from `todo-write-story-all-headings'."
                                     (todo-write-text-count (length items) "task"))
                           "the plan began"))
                 'face 'todo-write-title)))
-
-(defun todo-write-history--changes-text (changes)
-  "Return CHANGES, a vector of change plists, in a line.
-Many new tasks are counted; other changes show the task."
-  (let* ((added (seq-count (lambda (change) (equal (plist-get change :type) "added")) changes))
-         (many (and (> added 3) (concat (todo-write-detail-mark "added") " "
-                                        (todo-write-text-count added "task")))))
-    (string-join
-     (append
-      (and many (list many))
-      (cl-loop for change across changes
-               for type = (plist-get change :type)
-               for item = (or (plist-get change :item) (plist-get change :previousItem)
-                              (todo-write-item todo-write-view-thread
-                                               (plist-get change :itemId)))
-               unless (and many (equal type "added"))
-               collect (concat (if (equal type "status_changed")
-                                   (todo-write-detail-shape item)
-                                 (todo-write-detail-mark type))
-                               " " (todo-write-text-plain (or (plist-get item :content) "")))))
-     "  ")))
 
 ;;; The timeline
 

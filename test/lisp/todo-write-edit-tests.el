@@ -489,7 +489,7 @@
     (todo-write-edit-tests--to "One")
     (todo-write-edit-tests--press "e" "Uno")
     (todo-write-edit-tests--press "u")
-    (should (equal "Undid: the undo of deleting “Two”"
+    (should (equal "Undid your undo: + Two"
                    (todo-write-edit-tests--said
                     (lambda () (todo-write-edit-tests--press "u")))))
     (should (equal (todo-write-test-contents "a") '("One")))))
@@ -504,13 +504,13 @@
                  (lambda (format &rest args) (setq said (apply #'format format args)))))
         (should-not (todo-write-edit-tests--answering t
                       (todo-write-edit-tests--press "u")))
-        (should (equal said "Undid: deleting “Two”"))
+        (should (equal said "Undid your delete: − Two"))
         (should (= 1 (length (todo-write-edit-tests--answering nil
                                (todo-write-edit-tests--press "u")))))
-        (should (equal said "Undid: deleting “Two”"))
+        (should (equal said "Undid your delete: − Two"))
         (should (= 1 (length (todo-write-edit-tests--answering t
                                (todo-write-edit-tests--press "u")))))
-        (should (equal "Undid: the agent's write (1 with another status)" said))))
+        (should (equal "Undid the agent's write: ✓ One" said))))
     (should (equal (plist-get (aref (todo-write-items "a") 0) :status) "pending"))))
 
 (provide 'todo-write-edit-tests)

@@ -159,7 +159,7 @@
     (should (string-suffix-p "revision 2 of 2" (nth 0 (todo-write-history-tests--lines))))
     (should (string-match-p "\\` agent · write · .*0/2\\'"
                             (nth 1 (todo-write-history-tests--lines))))
-    (should (equal (todo-write-history-tests--rows) '(" ○ One" " + ○ Two")))))
+    (should (equal (todo-write-history-tests--rows) '(" ○ One" " ○ Two + added ○ pending")))))
 
 (ert-deftest todo-write-history-steps-both-ways-and-stops-at-the-ends ()
   (todo-write-history-tests--with '(("One") ("One" "Two") ("One" "Two" "Three"))
@@ -171,14 +171,14 @@
     (todo-write-test-press "n")
     (todo-write-test-press "n")
     (should-error (todo-write-test-press "n") :type 'user-error)
-    (should (equal (todo-write-history-tests--rows) '(" + ○ One")))))
+    (should (equal (todo-write-history-tests--rows) '(" ○ One + added ○ pending")))))
 
 (ert-deftest todo-write-history-marks-what-changed-with-what-it-was ()
   (pcase-dolist (`(,before ,after . ,rows)
-                 '((("One" "Two") (("One" "in_progress") "Two") " → ● One ○ → ●" " ○ Two")
+                 '((("One" "Two") (("One" "in_progress") "Two") " ● Doing: One ○ → ● in progress" " ○ Two")
                    (("One" "Two" "Three") ("Three" "One" "Two")
-                    " ↕ ○ Three ↕ from 3" " ○ One" " ○ Two")
-                   (("One") () " The list is empty." " − ○ One")))
+                    " ○ Three ↕ moved from 3 to 1" " ○ One" " ○ Two")
+                   (("One") () " The list is empty." " ✗ One − dropped")))
     (todo-write-history-tests--with (list before after)
       (should (equal (todo-write-history-tests--rows) rows)))))
 
@@ -189,18 +189,19 @@
     (todo-write-test-press "p")
     (should (string-match-p "\\` you · rename · " (nth 1 (todo-write-history-tests--lines))))
     (should (equal (todo-write-history-tests--rows)
-                   '(" ~ ○ Write the second test" " was: Write the first test" " ○ Two")))))
+                   '(" ○ Write the second test"
+                     " ~ Write the first test → Write the second test" " ○ Two")))))
 
 (ert-deftest todo-write-history-shows-what-was-removed ()
   (todo-write-history-tests--with '(("One" ("Two" "completed")) ("One"))
-    (should (equal (todo-write-history-tests--rows) '(" ○ One" " − ✓ Two")))
+    (should (equal (todo-write-history-tests--rows) '(" ○ One" " ✗ Two − cleared")))
     (goto-char (point-max))
     (search-backward "Two")
     (should (eq (get-text-property (point) 'face) 'todo-write-removed))))
 
 (ert-deftest todo-write-history-puts-point-on-the-first-change ()
   (todo-write-history-tests--with '(("One" "Two") ("One" ("Two" "completed")))
-    (should (string-match-p "→ ✓ Two" (thing-at-point 'line)))))
+    (should (string-match-p "✓ Two .* → ✓" (thing-at-point 'line)))))
 
 (ert-deftest todo-write-history-opens-from-the-live-buffer-and-leads-back ()
   (todo-write-with-store
