@@ -117,22 +117,23 @@
 CHANGES are the plists of the changes that REVISION made to it.  They stand
 below the row if there is no room in it."
   (let* ((start (point))
-         (text (todo-write-text-plain (plist-get item :content)))
          (kind (if (equal (plist-get (car changes) :type) "removed") 'removed
                  (todo-write-row-kind item)))
          (changed (mapcan (lambda (change)
                             (todo-write-detail-change todo-write-view-thread change revision))
                           changes))
          (beside (string-join (append changed (ensure-list note)) "  "))
-         (used (+ 12 (todo-write-text-width text)))
+         (used (+ 12 (todo-write-text-width (todo-write-text-of-item item kind))))
          (fits (< (+ used (todo-write-text-width beside))
                   (todo-write-row-near-width todo-write-buffer-width used))))
     (todo-write-row-insert item kind nil todo-write-buffer-width nil (if fits beside note))
     (unless fits
       (dolist (change changed)
         (todo-write-detail-insert-filled change todo-write-buffer-width 5)))
-    (add-text-properties start (point) `( help-echo ,(todo-write-text-help text)
-                                          todo-write-changed ,(and changes t)))))
+    (add-text-properties
+     start (point) `( help-echo ,(todo-write-text-help
+                                  (todo-write-text-plain (plist-get item :content)))
+                      todo-write-changed ,(and changes t)))))
 
 ;;; The index
 

@@ -224,32 +224,18 @@ a narrow WIDTH omits others."
                     ("Project" ,project) ("Plan" ,(max 8 (- free now project)))
                     ("Done" 5 nil :right-align t) ("Now" ,now))))))
 
-(defun todo-write-list--twin-p (agent agents)
-  "Return non-nil if another one of AGENTS has the title and the folder of AGENT."
-  (and (plist-get agent :title)
-       (seq-some (lambda (other)
-                   (and (not (eq other agent))
-                        (equal (plist-get other :title) (plist-get agent :title))
-                        (equal (todo-write-agent-folder other) (todo-write-agent-folder agent))))
-                 agents)))
-
-(defun todo-write-list--entry (agent columns twin age now)
+(defun todo-write-list--entry (agent columns age now)
   "Return the entry of AGENT in COLUMNS, as in `tabulated-list-entries'.
-If TWIN, another one looks alike, and a short id precedes the title.  AGE
-and NOW are cells."
-  (let* ((thread (plist-get agent :thread))
-         (summary (plist-get agent :plan))
-         (session (plist-get (todo-write-core-call todo-write-dyn--identity thread) :session))
-         (id (if twin (concat (todo-write-text-line (or session thread) 7) " ") "")))
-    (list thread
+AGE and NOW are cells."
+  (let ((summary (plist-get agent :plan)))
+    (list (plist-get agent :thread)
           (vconcat
            (mapcar
             (pcase-lambda (`(,name ,width . ,_))
               (pcase name
                 ("Project" (todo-write-text-helped (or (todo-write-agent-folder agent) "")
                                                    (todo-write-agent-path agent)))
-                ("Plan" (list (concat id (todo-write-agent-label agent))
-                              'face 'todo-write-title 'follow-link t
+                ("Plan" (list (todo-write-agent-label agent) 'face 'todo-write-title 'follow-link t
                               'help-echo "RET, mouse-1: show this plan"
                               ;; A closure would differ each time.
                               'action #'todo-write-list--push))
@@ -305,8 +291,8 @@ KEEP non-nil means that those that are there keep their order."
           (todo-write-buffer-make
            #'todo-write-list--entry
            (mapcar (lambda (agent)
-                     (list agent columns (todo-write-list--twin-p agent agents)
-                           (todo-write-list--age agent) (todo-write-list--now agent)))
+                     (list agent columns (todo-write-list--age agent)
+                           (todo-write-list--now agent)))
                    agents))
           (unless (equal agents sorted)
             '(:propertize " g sorts" face todo-write-paused))
@@ -347,30 +333,26 @@ KEEP non-nil means that those that are there keep their order."
           (user-error "No agent in the region"))
     (list (or (tabulated-list-get-id) (user-error "No agent here")))))
 
-(defun todo-write-list--agents-here ()
-  "Return the agents in the active region or at point, and load their threads."
-  (delq nil (mapcar #'todo-write-agent-restore (todo-write-list--threads-here))))
+(defun todo-write-list--agent-here ()
+  "Return the agent at point, and load its thread."
+  (todo-write-agent-restore (car (todo-write-list--threads-here))))
 
 (defun todo-write-list-toggle-seen ()
-  "Toggle whether the agent at point counts as seen.
-If the region is active, all agents in it get the mark of the first one."
+  "Toggle whether the agent at point counts as seen."
   (interactive nil todo-write-list-mode)
-  (let* ((agents (or (seq-remove (lambda (agent) (plist-get agent :activity))
-                                 (todo-write-list--agents-here))
-                     (user-error "Only an agent that is done is seen or unseen")))
-         (unseen (not (eq 'unseen (plist-get (car agents) :attention)))))
-    (dolist (agent agents)
-      (todo-write-agent-see (plist-get agent :thread) unseen))
+  (let* ((agent (todo-write-list--agent-here))
+         (unseen (not (eq 'unseen (plist-get agent :attention)))))
+    (when (plist-get agent :activity)
+      (user-error "Only an agent that is done is seen or unseen"))
+    (todo-write-agent-see (plist-get agent :thread) unseen)
     (message "Marked as %s; m undoes" (if unseen "unseen" "seen"))))
 
 (defun todo-write-list-dismiss ()
-  "Toggle whether the agent at point counts as idle until its next transition.
-If the region is active, all agents in it are treated like the first one."
+  "Toggle whether the agent at point counts as idle until its next transition."
   (interactive nil todo-write-list-mode)
-  (let* ((agents (todo-write-list--agents-here))
-         (dismissed (not (plist-get (car agents) :dismissed))))
-    (dolist (agent agents)
-      (todo-write-agent-dismiss (plist-get agent :thread) dismissed))
+  (let* ((agent (todo-write-list--agent-here))
+         (dismissed (not (plist-get agent :dismissed))))
+    (todo-write-agent-dismiss (plist-get agent :thread) dismissed)
     (message (if dismissed "Dismissed until the next activity; d undoes"
                "No longer dismissed"))))
 

@@ -401,21 +401,6 @@ That is in milliseconds since the epoch."
       (run-hook-with-args 'window-buffer-change-functions (selected-window))
       (should (todo-write-buffer-find 'tabulated-list-id "a")))))
 
-(ert-deftest todo-write-list-marks-the-first-of-two-agents-when-the-second-gets-its-title ()
-  (todo-write-list-tests--with
-    (cl-flet ((name (key title)
-                (todo-write-observe key "TITLE" title)
-                (todo-write-list-tests--draw)
-                (todo-write-test-text)))
-      (dolist (key '("claude:1234567890" "claude:abcdefghij"))
-        (todo-write-test-write key '("Dig" "in_progress")))
-      (with-current-buffer (todo-write-list)
-        (should-not (string-search "123456" (name "claude:1234567890" "Login")))
-        (let ((text (name "claude:abcdefghij" "Login")))
-          (should (string-search "123456… Login" text))
-          (should (string-search "abcdef… Login" text)))
-        (should-not (string-search "123456" (name "claude:abcdefghij" "Logout")))))))
-
 (ert-deftest todo-write-list-names-the-program-as-its-host-does ()
   (todo-write-list-tests--with
     (pcase-dolist (`(,key ,agent) '(("claude:1" nil) ("mcp:opencode:7" nil) ("acp:5" "gemini")
