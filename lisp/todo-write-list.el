@@ -235,10 +235,9 @@ AGE and NOW are cells."
               (pcase name
                 ("Project" (todo-write-text-helped (or (todo-write-agent-folder agent) "")
                                                    (todo-write-agent-path agent)))
-                ("Plan" (list (todo-write-agent-label agent) 'face 'todo-write-title 'follow-link t
-                              'help-echo "RET, mouse-1: show this plan"
-                              ;; A closure would differ each time.
-                              'action #'todo-write-list--push))
+                ("Plan" (propertize (todo-write-agent-label agent) 'face 'todo-write-title
+                                    'mouse-face 'highlight
+                                    'help-echo "RET, mouse-1: show this plan"))
                 (_
                  ;; Without help, the tooltip is the cell, with keys replaced.
                  (todo-write-text-helped
@@ -250,11 +249,6 @@ AGE and NOW are cells."
                               (plist-get summary :count)))
                     ("Now" (todo-write-text-truncate now width)))))))
             columns)))))
-
-(defun todo-write-list--push (button)
-  "Show the plan of BUTTON, a title.  A click on it does not move point."
-  (goto-char (button-start button))
-  (todo-write-buffer-visit))
 
 (defun todo-write-list--print ()
   "Print all rows, sorted."

@@ -35,7 +35,7 @@
   "Return the rows of the overview as lists (STATE PLAN DONE NOW) of strings."
   (with-current-buffer (todo-write-list)
     (mapcar (pcase-lambda (`(,_ [,state ,_ ,_ ,_ ,plan ,done ,now]))
-              (mapcar #'substring-no-properties (list state (car plan) done now)))
+              (mapcar #'substring-no-properties (list state plan done now)))
             tabulated-list-entries)))
 
 (ert-deftest todo-write-list-shows-progress-state-and-current-task-of-all-threads ()
@@ -253,7 +253,9 @@
     (todo-write-list)
     (goto-char (todo-write-buffer-find 'tabulated-list-id "a"))
     (save-window-excursion
-      (push-button (button-start (next-button (todo-write-buffer-find 'tabulated-list-id "b"))) t)
+      (todo-write-buffer-visit `(mouse-1 (,(selected-window)
+                                          ,(todo-write-buffer-find 'tabulated-list-id "b")
+                                          (0 . 0) 0)))
       (should (equal "b" (buffer-local-value 'todo-write-view-thread (window-buffer)))))))
 
 (defun todo-write-list-tests--states ()
