@@ -363,15 +363,12 @@ such.  Signal a `user-error' if there is no thread."
 (defun todo-write-history--log-text (observation)
   "Return OBSERVATION as a line."
   (let* ((content (plist-get observation :content))
-         (name (and (consp content) (plist-get content :name)))
-         (metadata (plist-get observation :metadata))
-         (refusal (todo-write-detail-refusal (plist-get metadata :refusal))))
+         (name (and (consp content) (plist-get content :name))))
     (funcall
      (if (stringp name) #'todo-write-text-command #'todo-write-text-line)
      (concat (and (stringp name) (concat name " "))
-             (and refusal (concat (todo-write-text-shape 'refused) " " refusal ": "))
              (todo-write-core-call todo-write-dyn--story-text content)
-             (todo-write-story-excluded metadata " (" ")"))
+             (todo-write-story-excluded (plist-get observation :metadata) " (" ")"))
      300)))
 
 (defun todo-write-log (&optional thread)
@@ -391,9 +388,8 @@ Signal a `user-error' if there is no thread."
   (let* ((observation (or (seq-find (lambda (each) (equal (plist-get each :id) id))
                                     (todo-write-observations todo-write-view-thread))
                           (user-error "This observation is no longer kept")))
-         (content (plist-get observation :content))
-         (input (and (consp content) (plist-get content :input))))
-    (when input
+         (content (plist-get observation :content)))
+    (when-let* ((input (and (consp content) (plist-get content :input))))
       (plist-put content :input (todo-write-json-parsed input)))
     (with-current-buffer-window "*todo-write-observation*" nil nil
       (insert (todo-write-text-plain-lines
@@ -402,12 +398,7 @@ Signal a `user-error' if there is no thread."
                    (insert (todo-write-to-json observation))
                    ;; This decodes escapes of invisible characters, too.
                    (json-pretty-print-buffer)))))
-      (special-mode)
-      (setq header-line-format
-            (string-replace
-             "%" "%%" (format " %s  %s" (plist-get observation :type)
-                              (todo-write-text-line
-                               (plist-get observation :title))))))))
+      (special-mode))))
 
 (provide 'todo-write-history)
 ;;; todo-write-history.el ends here
