@@ -216,7 +216,7 @@ A line below them opens the others.")
   (pcase-let ((`(,started ,completed ,created)
                (mapcar (lambda (key) (plist-get times key)) '(:started :completed :created))))
     (cond ((and started completed)
-           (concat (todo-write-text-clock started) "–" (todo-write-text-clock completed started)))
+           (todo-write-detail-clock-span started completed))
           ((and created completed)
            (format "added %s, completed %s" (todo-write-text-clock created)
                    (todo-write-text-clock completed created)))
@@ -286,15 +286,15 @@ Return the date that this shows, or nil if it shows no time."
   (let ((work (todo-write-work thread id))
         (times (and (stringp id) (todo-write-times thread id)))
         (project (plist-get (todo-write-about thread) :project)))
-    (todo-write-row-insert-flow
-     (mapcar (lambda (part) (propertize part 'face 'todo-write-detail))
-             (append (ensure-list (todo-write-detail--span times))
-                     (todo-write-detail--work work)))
-     5 width)
-    (todo-write-detail--insert-files (plist-get work :files) project (cons 'files id) width)
-    (when (plist-get work :moreFiles)
-      (todo-write-row-insert-flow
-       (list (propertize todo-write-row-more-files 'face 'todo-write-detail)) 5 width))
+    (cl-flet ((insert-line (text)
+                (todo-write-detail-insert-filled
+                 (propertize text 'face 'todo-write-detail) width 5)))
+      (when-let* ((sums (append (ensure-list (todo-write-detail--span times))
+                                (todo-write-detail--work work))))
+        (insert-line (apply #'todo-write-text-dotted sums)))
+      (todo-write-detail--insert-files (plist-get work :files) project (cons 'files id) width)
+      (when (plist-get work :moreFiles)
+        (insert-line todo-write-row-more-files)))
     (when-let* ((time (seq-some (lambda (key) (plist-get times key))
                                 '(:started :created :completed))))
       (format-time-string "%F" (/ time 1000)))))
@@ -309,32 +309,24 @@ KEY is what opens all of them."
                     (nthcdr (1+ todo-write-detail--most-files) sorted)
                     (nthcdr todo-write-detail--most-files sorted)))
          (shown (if rest (seq-take sorted todo-write-detail--most-files) sorted))
-         (paths (mapcar (lambda (file)
-                          (todo-write-text-line
-                           (todo-write-detail-relative (plist-get file :path) project)))
-                        shown))
-         (lines (mapcar
-                 (lambda (cells) (string-join cells " "))
-                 (todo-write-text-columns
-                  (mapcar (lambda (file)
-                            (list (or (todo-write-row-lines (plist-get file :added) 0 t) "")
-                                  (or (todo-write-row-lines 0 (plist-get file :removed) t) "")))
-                          shown)
-                  t)))
-         (by-command (seq-some (lambda (file) (plist-get file :byCommand)) shown))
-         (room (min (apply #'max 0 (mapcar #'todo-write-text-width paths))
-                    (max 10 (- width 5 2 (if lines (todo-write-text-width (car lines)) 0)
-                               (if by-command 12 0))))))
+         (rows (todo-write-text-columns
+                (mapcar (lambda (file)
+                          (list (todo-write-text-truncate
+                                 (todo-write-text-line
+                                  (todo-write-detail-relative (plist-get file :path) project))
+                                 ;; Beside it are numbers of lines, and how they were changed.
+                                 (max 10 (- width 30)) t)
+                                (or (todo-write-row-lines (plist-get file :added)
+                                                          (plist-get file :removed) t)
+                                    "")
+                                (if (plist-get file :byCommand)
+                                    (propertize "by command" 'face 'todo-write-detail)
+                                  "")))
+                        shown))))
     (cl-loop for file in shown
-             for path in paths
-             for numbers in lines
+             for row in rows
              do (insert (todo-write-row-button
-                         (string-trim-right
-                          (todo-write-row-align
-                           "     " (todo-write-text-truncate path room t) (+ 7 room) numbers
-                           (if (plist-get file :byCommand)
-                               (propertize "  by command" 'face 'todo-write-detail)
-                             "")))
+                         (string-trim-right (concat "     " (string-join row "  ")) " +")
                          "RET, mouse-1: visit the file; =: show its changes"
                          'todo-write-file (plist-get file :path)
                          'todo-write-key (cons (cdr key) (plist-get file :path)))

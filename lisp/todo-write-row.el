@@ -289,23 +289,6 @@ Each has its face.  Non-nil SHORT leaves a number out that is 0."
         (put-text-property start end 'face (list 'todo-write-lines-new face)))
       (setq start end))))
 
-(defun todo-write-row-insert-flow (parts indent width)
-  "Insert PARTS, strings, in lines of WIDTH columns, of which INDENT are blank.
-A dot stands between the parts of a line."
-  (let ((separator (propertize (format " %s " (todo-write-text-shape 'dot))
-                               'face 'todo-write-detail))
-        (room (max 5 (- width indent)))
-        lines)
-    (dolist (part parts)
-      (let ((longer (concat (car lines) separator part)))
-        (if (and lines (<= (todo-write-text-width longer) room))
-            (setcar lines longer)
-          (push (todo-write-text-truncate part room) lines))))
-    (dolist (line (nreverse lines))
-      ;; Point stops at the beginning of a line.
-      (insert (apply #'propertize (make-string indent ?\s) (text-properties-at 0 line))
-              line "\n"))))
-
 (defun todo-write-row-excerpt (items limit)
   "Return at most LIMIT of ITEMS, a vector, starting before the first open one."
   (let* ((count (min limit (length items)))

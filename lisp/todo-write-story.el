@@ -151,9 +151,6 @@ Return nil if it is.  ENTRY may be the metadata of an observation."
 (defconst todo-write-story--head 14
   "Columns before the text of an entry: indentation, time and shape.")
 
-(defconst todo-write-story--end 11
-  "Columns of the duration or the lines of an entry.")
-
 (defun todo-write-story-insert (thread id width &optional cut)
   "Insert the story of item ID of THREAD as lines of WIDTH columns.
 Unless the earlier entries are open, only the last `todo-write-story-limit'
@@ -178,16 +175,14 @@ CUT non-nil means that the heading of a turn shows its line in part."
                    (min (max 0 (- (length entries) todo-write-story-limit))
                         (or (and read (cl-position-if is-read entries)) most-positive-fixnum))))
          (shown (nthcdr hidden entries))
-         (room (- width todo-write-story--head todo-write-story--end))
          ;; The reasons of failures need some room to the right.
-         (room (max 10 (if (and (> room 40) (seq-some #'todo-write-story--reason shown))
-                           (max (round (* room 0.55)) (- room 64))
-                         room)))
+         (end (and (> width 65) (seq-some #'todo-write-story--reason shown)
+                   (max (round (* width 0.6)) (- width 64))))
          day)
     ;; The heading shows one line.
     (when (and prompt
                (or cut (string-search "\n" (todo-write-text-trim (plist-get prompt :text)))))
-      (todo-write-story--insert-entries thread (list prompt) width width
+      (todo-write-story--insert-entries thread (list prompt) width nil
                                         (todo-write-story--date prompt)))
     (setq day (todo-write-detail-insert-sums thread id width))
     (when (> hidden 0)
@@ -198,7 +193,7 @@ CUT non-nil means that the heading of a turn shows its line in part."
                                      'todo-write-toggle (cons 'earlier id))
               "\n"))
     (todo-write-story--insert-entries
-     thread shown width room
+     thread shown width end
      ;; The heading of a turn has the date.
      (if (consp id) (and entries (todo-write-story--date (car entries))) day))))
 
@@ -206,9 +201,10 @@ CUT non-nil means that the heading of a turn shows its line in part."
   "Return the date of ENTRY."
   (format-time-string "%F" (/ (plist-get entry :time) 1000)))
 
-(defun todo-write-story--insert-entries (thread entries width room day)
-  "Insert ENTRIES of THREAD as lines of WIDTH columns, with ROOM for their texts.
-DAY is the date that is above them, nil for today."
+(defun todo-write-story--insert-entries (thread entries width end day)
+  "Insert ENTRIES of THREAD as lines of WIDTH columns.
+END is the column at which their figures end, nil for that of rows, and DAY
+the date that is above them, nil for today."
   (cl-loop
    with project = (plist-get (todo-write-about thread) :project)
    for entry in entries
@@ -219,7 +215,7 @@ DAY is the date that is above them, nil for today."
         (setq start (point)))
    do (setq day date)
    do (todo-write-story--insert-entry
-       thread entry (todo-write-story-line entry project) width room)
+       thread entry (todo-write-story-line entry project) width end)
    when (member (plist-get entry :key) todo-write-row-open)
    do (if-let* ((part (plist-get entry :part)))
           (todo-write-detail-insert-sums thread part width)
@@ -255,32 +251,24 @@ DAY is the date that is above them, nil for today."
     (`(,_ . "background") '(tool todo-write-time "runs in the background"))
     (_ '(tool todo-write-time "outcome unknown"))))
 
-(defun todo-write-story--insert-entry (thread entry line width room)
-  "Insert ENTRY of THREAD as a line of WIDTH columns, with ROOM for its text, LINE."
+(defun todo-write-story--insert-entry (thread entry line width end)
+  "Insert ENTRY of THREAD as a line of WIDTH columns; LINE is its text.
+END is as in `todo-write-story--insert-entries'."
   (pcase-let* ((`(,shape ,face ,words) (todo-write-story--mark entry))
                (whole (memq (plist-get entry :kind)
                             '(asked said thought change wait git)))
-               (least (+ todo-write-story--head todo-write-story--end 10))
-               (right (if (or whole (< width least)) ""
-                        (todo-write-story--right thread entry)))
-               ;; In a wide window, figures stand near a text that leaves them room.
-               (near (- (todo-write-row-near-width width)
-                        todo-write-story--head todo-write-story--end))
-               (room (if (and (< near room) (length< line near)
-                              (< (todo-write-text-width line) (- near 15)))
-                         near
-                       room))
-               (end (+ todo-write-story--head room todo-write-story--end))
+               (right (if (or whole (< width 35)) "" (todo-write-story--right thread entry)))
+               (end (or end (todo-write-row-near-width
+                             width (+ todo-write-story--head (todo-write-text-width line)))))
                (reason (unless whole (todo-write-story--reason entry)))
                (beside (and reason (> (- width end 3) 8)))
                (text (todo-write-story--shown-text
                       (plist-get entry :kind) line
-                      (cond (whole (- width todo-write-story--head (if shape 0 -2)))
-                                  (beside room)
-                                  ;; Nothing else stands in this line.
-                                  ((string-empty-p right) (- width todo-write-story--head))
-                                  (t (- end todo-write-story--head
-                                        (todo-write-text-width right) 2)))))
+                      (- (cond (whole (+ width (if shape 0 2)))
+                               ;; Nothing else stands in this line.
+                               ((and (string-empty-p right) (not beside)) width)
+                               (t (- end 2 (todo-write-text-width right))))
+                         todo-write-story--head)))
                (code (plist-get entry :exitCode))
                (start (point)))
     (insert (apply #'todo-write-row-align

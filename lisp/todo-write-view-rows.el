@@ -377,11 +377,12 @@ ROWS are the items of THREAD that have a row."
                    (propertize (format "%d %s" (length items) key) 'face 'todo-write-detail)
                    (concat "RET, mouse-1: show the " help)
                    'todo-write-toggle key))))
-      (todo-write-row-insert-flow
-       (delq nil (list (count dropped 'dropped "tasks that the agent dropped")
-                       (count cleared 'cleared
-                              "completed tasks that the agent took off the list")))
-       1 width))
+      (let ((line (todo-write-text-dotted
+                   (count dropped 'dropped "tasks that the agent dropped")
+                   (count cleared 'cleared "completed tasks that the agent took off the list"))))
+        (unless (string-empty-p line)
+          ;; Point stops at the beginning of the line.
+          (insert (apply #'propertize " " (text-properties-at 0 line)) line "\n"))))
     (when (memq 'dropped todo-write-row-open)
       (dolist (item dropped)
         (let ((start (point)))

@@ -351,12 +351,12 @@
                           :files `(( :path ,(format "/home/user/shop/f%d" n)
                                      :added ,n :removed ,(- 1 (min n 1))))))
     (todo-write-test-open "One")
-    (should (string-match-p "     f11  \\+11\n     f10  \\+10\n     f9    \\+9\n" (todo-write-test-text)))
+    (should (string-match-p "     f11  \\+11\n     f10  \\+10\n     f9   \\+9\n" (todo-write-test-text)))
     (should-not (string-search "     f0 " (todo-write-test-text)))
     (goto-char (point-min))
     (search-forward "2 files mo")
     (todo-write-test-press "RET")
-    (should (string-match-p "     f2    \\+2\n     f0       −1\n     f1    \\+1\n" (todo-write-test-text)))))
+    (should (string-match-p "     f2   \\+2\n     f0   −1\n     f1   \\+1\n" (todo-write-test-text)))))
 
 (ert-deftest todo-write-story-says-how-many-tasks-share-work ()
   (todo-write-story-tests--with-task
