@@ -89,27 +89,18 @@ Non-nil AS-IT-IS breaks it at any character, as is best for code."
 
 (defun todo-write-detail-changes (thread id)
   "Return the changes of the item ID of THREAD as a list of (TIME . TEXT).
-That the agent added, began and completed it is left out up to the first
-change that is out of order or the user's: the sums of its work say when."
-  (let ((rank -1) (plain t))
-    (cl-loop
-     for (revision . changes) in (todo-write-item-changes thread id)
-     for operation = (plist-get revision :operation)
-     for who = (cond ((equal operation "undo") ", undone")
-                     ((equal (plist-get revision :author) "user") ", by you"))
-     do (setq plain (and plain (equal operation "write")))
-     append
-     (cl-loop
-      for change in changes
-      for new = (seq-position '("pending" "in_progress" "completed")
-                              (plist-get (plist-get change :item) :status))
-      for is-text = (not (member (plist-get change :type) '("added" "removed" "status_changed")))
-      do (unless is-text
-           (setq plain (and plain new (> new rank))
-                 rank (if plain new rank)))
-      when (or is-text (not plain))
-      append (mapcar (lambda (text) (cons (plist-get revision :timestamp) (concat text who)))
-                     (todo-write-detail-change thread change revision))))))
+That the agent added, began and completed it is left out, since the sums of
+its work say when, but not that it took a completed one up again."
+  (cl-loop
+   for (revision . changes) in (todo-write-item-changes thread id)
+   for who = (cond ((equal (plist-get revision :operation) "undo") ", undone")
+                   ((equal (plist-get revision :author) "user") ", by you"))
+   append (cl-loop
+           for change in changes
+           when (or who (not (member (plist-get change :type) '("added" "status_changed")))
+                    (equal "completed" (plist-get (plist-get change :previousItem) :status)))
+           append (mapcar (lambda (text) (cons (plist-get revision :timestamp) (concat text who)))
+                          (todo-write-detail-change thread change revision)))))
 
 (defun todo-write-detail--removal (change revision)
   "Return how CHANGE of REVISION removed its item from the list, a participle.

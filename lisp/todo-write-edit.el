@@ -85,22 +85,15 @@ It is `todo-write-id' for those of rows, or `todo-write-dropped'."
       (todo-write-edit--each thread items "Renamed" nil 'rename new))))
 
 (defun todo-write-edit-add ()
-  "Add a task after the one at point, and move there.
-Above all rows, add it after what is in progress or completed; elsewhere
-outside, at the end."
+  "Add a task after the one at point, else at the end, and move there."
   (interactive nil todo-write-view-mode)
   (let* ((thread (todo-write-buffer-own-thread))
          (id (get-text-property (point) 'todo-write-id))
          (text (todo-write-edit--read "New task: "))
          ;; The agent can write while the text is read.
          (after (and id (todo-write-edit--position thread id)))
-         (statuses (seq-map (lambda (item) (plist-get item :status)) (todo-write-items thread)))
-         (current (cl-position "in_progress" statuses :test #'equal :from-end t))
-         (position (cond (after (1+ after))
-                         ((eq 'header (get-text-property (point) 'todo-write-part))
-                          (if current (1+ current)
-                            (or (seq-position statuses "pending") (length statuses))))))
-         (outcome (todo-write-edit--do #'todo-write-edit thread 'add text position)))
+         (outcome (todo-write-edit--do #'todo-write-edit thread 'add text
+                                       (and after (1+ after)))))
     (when-let* ((added (seq-find (lambda (change) (equal (plist-get change :type) "added"))
                                  (plist-get (plist-get outcome :changes) :changes))))
       (when (equal thread todo-write-view-thread)
@@ -186,23 +179,16 @@ cancels it."
   "The command that last undid a write of the agent, or nil.
 Repeated at once, it does not ask again.")
 
-(defvar todo-write-edit--taken-back nil
-  "The revisions that \\`C-u u' took back, and those that did so.
-A list of (THREAD . REVISION).")
-
 (defun todo-write-edit-undo (&optional mine)
   "Undo the last change of the list, by the agent or by you; say what it was.
 Before the first write of the agent, ask.  With a prefix argument MINE,
-take back your own last edit, also if the agent has written since; again,
-the one before."
+take back your own last edit, also if the agent has written since."
   (interactive "P" todo-write-view-mode)
   (let* ((thread (todo-write-buffer-own-thread))
          (revision (if mine
                        (seq-find (lambda (revision)
                                    (and (equal (plist-get revision :author) "user")
-                                        (not (equal (plist-get revision :operation) "undo"))
-                                        (not (member (cons thread revision)
-                                                     todo-write-edit--taken-back))))
+                                        (not (equal (plist-get revision :operation) "undo"))))
                                  (reverse (todo-write-revisions thread)))
                      (todo-write-edit--undoable thread)))
          (what (and revision (todo-write-edit--description thread revision))))
@@ -210,8 +196,6 @@ the one before."
            (apply #'todo-write-edit--do #'todo-write-edit thread
                   (or (and revision (todo-write-edit--inverse thread revision))
                       (user-error "Your last edit no longer stands")))
-           (dolist (each (list revision (car (last (todo-write-revisions thread)))))
-             (push (cons thread each) todo-write-edit--taken-back))
            (message "Took back %s" what))
           ((or (not (equal (plist-get revision :author) "agent"))
                (and todo-write-edit--may-undo-writes

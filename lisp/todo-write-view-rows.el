@@ -383,27 +383,24 @@ ROWS are the items of THREAD that have a row."
         (unless (string-empty-p line)
           ;; Point stops at the beginning of the line.
           (insert (apply #'propertize " " (text-properties-at 0 line)) line "\n"))))
-    (when (memq 'dropped todo-write-row-open)
-      (dolist (item dropped)
-        (let ((start (point)))
-          (todo-write-row-insert item 'removed nil width 2)
-          (todo-write-row-make-button start (point) "R: bring it back"
-                                      'todo-write-dropped (plist-get item :id)))))
-    (when (memq 'cleared todo-write-row-open)
-      (dolist (item cleared)
-        (let ((id (plist-get item :id))
-              (start (point)))
-          (todo-write-row-insert item (if (equal (plist-get item :status) "completed") 'completed
-                                        'removed)
-                                 (todo-write-core-call todo-write-dyn--spent thread id) width 4 nil
-                                 (cdar (todo-write-core-call todo-write-dyn--row-work thread id)))
-          (todo-write-row-make-button start (point)
-                                      (todo-write-text-help
-                                       (todo-write-text-plain (plist-get item :content)))
-                                      'todo-write-toggle id)
-          (when (member id todo-write-row-open)
-            (todo-write-story-insert thread id width))
-          (put-text-property start (point) 'todo-write-part id))))))
+    (cl-loop
+     for (key . items) in `((dropped . ,dropped) (cleared . ,cleared))
+     when (memq key todo-write-row-open)
+     do (dolist (item items)
+          (let ((id (plist-get item :id))
+                (start (point)))
+            (todo-write-row-insert
+             item (if (equal (plist-get item :status) "completed") 'completed 'removed)
+             (todo-write-core-call todo-write-dyn--spent thread id) width 4 nil
+             (cdar (todo-write-core-call todo-write-dyn--row-work thread id)))
+            (todo-write-row-make-button start (point)
+                                        (todo-write-text-help
+                                         (todo-write-text-plain (plist-get item :content)))
+                                        'todo-write-toggle id
+                                        'todo-write-dropped (and (eq key 'dropped) id))
+            (when (member id todo-write-row-open)
+              (todo-write-story-insert thread id width))
+            (put-text-property start (point) 'todo-write-part id))))))
 
 ;;; Turns
 

@@ -362,8 +362,7 @@ What opens in place has as `todo-write-toggle' an element of
           ((and entry (memq (plist-get entry :kind) '(command edit call git)))
            (todo-write-visit-entry todo-write-view-thread entry))
           ((button-get button 'todo-write-fold) (todo-write-view-toggle-fold))
-          ((button-get button 'todo-write-toggle) (todo-write-view--toggle button))
-          (t (user-error "R brings this task back")))))
+          (t (todo-write-view--toggle button)))))
 
 (defun todo-write-view--visit (&optional toggle)
   "Visit what is at point: a file, the output of a command, another plan.

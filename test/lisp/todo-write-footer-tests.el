@@ -53,7 +53,7 @@
     (todo-write-test-press "p")
     (should (looking-at-p " 1 dropped"))
     (todo-write-test-press "RET")
-    (should (string-match-p "\\`   ✗ Drop me" (car (todo-write-footer-tests--last-lines 2))))
+    (should (string-match-p "\\`     ✗ Drop me" (car (todo-write-footer-tests--last-lines 2))))
     (todo-write-test-press "TAB")
     (todo-write-test-press "n")
     (should (looking-at-p " ▸ Before"))

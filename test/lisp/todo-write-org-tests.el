@@ -165,9 +165,9 @@
     (save-window-excursion
       (pcase-dolist (`(,task ,mode ,shown)
                      '(("New" todo-write-view-mode " . New")
-                       ("Drop" todo-write-view-mode "   . Drop")
+                       ("Drop" todo-write-view-mode "     . Drop")
                        ("Old" todo-write-history-mode ".*New")
-                       ("Gone" todo-write-history-mode " → ✓ Old")))
+                       ("Gone" todo-write-history-mode ".*✓ Old")))
         (ert-info (task :prefix "Task: ")
           (with-current-buffer (todo-write-timeline "a")
             (goto-char (point-min))
