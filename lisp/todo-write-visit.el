@@ -234,59 +234,26 @@ cannot contain one: `todo-write-text-plain' shows it as an escape."
 (defun todo-write-check-list (thread &optional format)
   "Return the list of THREAD as a check list, a string.
 FORMAT is `org', or `markdown', the default: with the files and lines that
-each task changed, and then the prompts of the session, oldest first, each
-with what came of it.  The tasks that a task waits for and its owner stand
-at its end, in parentheses."
+each task changed.  The tasks that a task waits for and its owner stand at
+its end, in parentheses."
   (let* ((org (eq format 'org))
          (plain (if org
                     #'todo-write-visit--org
                   (lambda (text) (todo-write-text-markdown (todo-write-text-plain text)))))
-         (items (todo-write-items thread))
-         (turns (unless org (todo-write-turns thread)))
-         (prompts (seq-some (lambda (turn) (plist-get turn :prompt)) turns)))
-    (concat
-     (mapconcat (lambda (item)
-                  (let ((note (todo-write-row-note item items)))
-                    (format "- [%s] %s%s\n%s"
-                            (pcase (plist-get item :status)
-                              ("completed" (if org "X" "x"))
-                              ("in_progress" (if org "-" " "))
-                              (_ " "))
-                            (funcall plain (plist-get item :content))
-                            (if note (format " (%s)" (funcall plain note)) "")
-                            (if org ""
-                              (todo-write-visit--work
-                               thread (todo-write-work thread (plist-get item :id)))))))
-                items "")
-     (when prompts
-       (concat (if (seq-empty-p items) "" "\n")
-               (string-join
-                (mapcar (lambda (turn) (todo-write-visit--turn thread turn)) turns)))))))
-
-(defun todo-write-visit--turn (thread turn)
-  "Return TURN of THREAD as Markdown list items.
-TURN is an element of `todo-write-turns'."
-  (let ((prompt (plist-get turn :prompt))
-        (commits (plist-get turn :commits))
-        (items (length (plist-get turn :items))))
-    (concat
-     (format "- %s\n"
-             (string-join
-              (delq nil
-                    (list (if prompt (concat "“" (todo-write-text-markdown
-                                            (todo-write-text-line prompt 200))
-                                       "”")
-                            "Before the first prompt")
-                          (format-time-string "%F %R" (/ (plist-get turn :began) 1000))
-                          (and (> items 0) (todo-write-text-count items "task"))
-                          (and commits
-                               (concat "committed "
-                                       (mapconcat
-                                        (lambda (commit)
-                                          (todo-write-text-line (plist-get commit :id) 12))
-                                        commits ", ")))))
-              ", "))
-     (todo-write-visit--work thread (plist-get turn :work)))))
+         (items (todo-write-items thread)))
+    (mapconcat (lambda (item)
+                 (let ((note (todo-write-row-note item items)))
+                   (format "- [%s] %s%s\n%s"
+                           (pcase (plist-get item :status)
+                             ("completed" (if org "X" "x"))
+                             ("in_progress" (if org "-" " "))
+                             (_ " "))
+                           (funcall plain (plist-get item :content))
+                           (if note (format " (%s)" (funcall plain note)) "")
+                           (if org ""
+                             (todo-write-visit--work
+                              thread (todo-write-work thread (plist-get item :id)))))))
+               items "")))
 
 (defun todo-write-visit--work (thread work)
   "Return WORK of THREAD, as from `todo-write-work', as Markdown list items."
@@ -312,8 +279,8 @@ TURN is an element of `todo-write-turns'."
 
 (defun todo-write-copy (thread &optional format)
   "Copy the plan of THREAD as a check list.
-FORMAT is as in `todo-write-check-list': Markdown with files, lines and
-prompts, or interactively with a prefix argument, Org.  In a review, copy
+FORMAT is as in `todo-write-check-list': Markdown with files and lines, or
+interactively with a prefix argument, Org.  In a review, copy
 that as for a pull request: its files, the plan, and your comments."
   (interactive (list (todo-write-buffer-thread)
                      (and current-prefix-arg 'org)))
