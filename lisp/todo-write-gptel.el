@@ -388,7 +388,7 @@ with a capital letter by convention."
                    (propertize
                     (todo-write-row-string
                       (unless bol (insert "\n"))
-                      (todo-write-row-insert-header summary 72 (plist-get summary :reason))
+                      (todo-write-row-insert-header summary 72)
                       (insert "\n"))
                     'mouse-face 'highlight
                     'keymap '(keymap (mouse-1 . todo-write-show)))))))

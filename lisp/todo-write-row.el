@@ -341,39 +341,28 @@ Each has its face.  Non-nil SHORT leaves a number out that is 0."
             (propertize (make-string (- cells filled) (aref (todo-write-text-shape 'rest) 0))
                         'face 'todo-write-time))))
 
-(defun todo-write-row-insert-header (summary width &optional note work title)
+(defun todo-write-row-insert-header (summary width &optional work title)
   "Insert the header line of WIDTH columns for SUMMARY, without a newline.
-SUMMARY is the value of `todo-write-summary', or nil for no plan.  NOTE,
-a string or nil, follows the title.  WORK is a list (ADDED REMOVED) of
-numbers of lines, or nil.  TITLE is for a session without one.  The
-numbers and the bar are left out before the title is cut."
+SUMMARY is the value of `todo-write-summary', or nil for no plan.  WORK is
+a list (ADDED REMOVED) of numbers of lines, or nil.  TITLE is for a session
+without one.  The numbers and the bar are left out before it is cut."
   (let* ((total (or (plist-get summary :total) 0))
-         (progress (todo-write-row-progress summary))
-         (note (string-join (delq nil (list (and (plist-get summary :unsaved) "not saved") note))
-                            "; "))
-         (note (if (string-empty-p note) "" (format "  (%s)" (todo-write-text-line note 60))))
          (title (todo-write-text-plain (or (plist-get summary :title) title "Plan")))
-         (width (todo-write-row-near-width width (todo-write-text-width title)))
-         (free (apply #'- width 3 (mapcar #'todo-write-text-width (list progress title note))))
+         (used (+ 3 (todo-write-text-width title)))
+         (width (todo-write-row-near-width width used))
          (size (min 20 (/ width 4)))
-         (bar (if (and (> total 0) (>= size 8) (>= free (+ 2 size)))
-                  (concat "  " (todo-write-row--bar (plist-get summary :completed) total size))
-                ""))
-         (lines (concat "   " (and work (todo-write-row-lines (car work) (cadr work)))))
-         (lines (if (< 3 (todo-write-text-width lines) (1+ (- free (todo-write-text-width bar))))
-                    lines
-                  ""))
-         (right (concat progress bar lines))
-         (room (- width (todo-write-text-width right) (todo-write-text-width note) 3)))
-    (insert (todo-write-row-line
-             " "
-             (propertize
-              ;; The title is cut before a note, and dropped for it if little of it is left.
-              (if (or (string-empty-p note) (>= room (min 8 (todo-write-text-width title))))
-                  (concat (todo-write-text-truncate title room) note)
-                (string-trim-left note))
-              'face 'todo-write-title)
-             right width))))
+         (progress (concat (and (plist-get summary :unsaved)
+                                (propertize "not saved  " 'face 'todo-write-title))
+                           (todo-write-row-progress summary)))
+         (bar (and (> total 0) (>= size 8)
+                   (todo-write-row--bar (plist-get summary :completed) total size)))
+         (lines (and work (todo-write-row-lines (car work) (cadr work))))
+         (lines (and lines (concat " " lines)))
+         (right (seq-find (lambda (right) (<= (+ used (todo-write-text-width right)) width))
+                          (mapcar (lambda (parts) (string-join (delq nil parts) "  "))
+                                  `((,progress ,bar ,lines) (,progress ,bar) (,progress ,lines)))
+                          progress)))
+    (insert (todo-write-row-line " " (propertize title 'face 'todo-write-title) right width))))
 
 (defun todo-write-row-goal (goal)
   "Return GOAL, a value of `todo-write-goal', as a line."

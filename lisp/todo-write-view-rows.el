@@ -267,7 +267,7 @@ BESIDE-EFRIT means that Efrit's plans are not shown."
                                           'todo-write-efrit-mode)
               "\n"))
     (todo-write-row-insert-header
-     summary width nil work
+     summary width work
      ;; The line of a goal says what the prompt asks.
      (unless (or (null thread) (plist-get summary :title) (plist-get summary :goal))
        ;; A prompt may be long, and the sums should have room.

@@ -705,19 +705,19 @@ Leave out times if WITHOUT-TIMES is non-nil."
 
 (ert-deftest todo-write-view-header-drops-numbers-and-bar-before-it-cuts-the-title ()
   (pcase-dolist
-      (`(,width ,note ,shown)
+      (`(,width ,unsaved ,shown)
        '((78 nil " Refactor the login function +2/6  ━+─+   \\+128 −109\\'")
          (56 nil " Refactor the login function +2/6  ━+─+\\'")
          (42 nil " Refactor the login function +2/6\\'")
          (30 nil " Refactor the login func…  2/6\\'")
          (12 nil " Refac…  2/6\\'")
-         (60 "not told" " Refactor the login function  (not told) +2/6   \\+128 −109\\'")
-         (40 "not told" " Refactor the login fu…  (not told)  2/6\\'")
-         (20 "not told" " (not told) +2/6\\'")))
+         (70 t " Refactor the login function +not saved  2/6  ━+─+\\'")
+         (40 t " Refactor the login fu…  not saved  2/6\\'")))
     (let ((line (todo-write-row-string
                   (todo-write-row-insert-header
-                   '(:state active :total 6 :completed 2 :count "2/6" :title "Refactor the login function")
-                   width note '(128 109)))))
+                   `( :state active :total 6 :completed 2 :count "2/6" :unsaved ,unsaved
+                      :title "Refactor the login function")
+                   width '(128 109)))))
       (should (string-match-p (concat "\\`" shown) line))
       (should (<= (string-width line) width)))))
 
