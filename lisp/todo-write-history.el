@@ -172,7 +172,6 @@ of `todo-write-show'."
 The ids of its entries are numbers of revisions, nil for the heading of a
 list."
   (let* ((title (plist-get (todo-write-summary todo-write-view-thread) :title))
-         (turns (todo-write-story-all-headings todo-write-view-thread))
          (revisions (reverse (todo-write-revisions todo-write-view-thread))))
     (list '(("Time" nil) ("Who" 5) ("Rev" 4 nil :right-align t) ("What changed" 0))
           (cl-loop
@@ -194,17 +193,13 @@ list."
                   (list (todo-write-text-helped
                          text (concat text "\nRET, mouse-1: show this revision")))))
            when (or (plist-get revision :replaces) (= 1 number))
-           collect (list nil (vector "" "" "" (todo-write-history--heading revision turns))))
+           collect (list nil (vector "" "" "" (todo-write-history--heading revision))))
           (list " " (string-replace "%" "%%" (todo-write-text-line (or title "") 40))))))
 
-(defun todo-write-history--heading (revision turns)
-  "Return the heading of the list that began with REVISION.
-TURNS is as from `todo-write-story-all-headings'."
-  (let* ((prompt (todo-write-story-heading-name
-                  (todo-write-story-heading-at turns (plist-get revision :timestamp))))
-         (items (todo-write-items todo-write-view-thread (plist-get revision :revision))))
+(defun todo-write-history--heading (revision)
+  "Return the heading of the list that began with REVISION."
+  (let ((items (todo-write-items todo-write-view-thread (plist-get revision :revision))))
     (propertize (concat (todo-write-text-shape 'edge) " "
-                        (and prompt (concat prompt ": "))
                         (if (plist-get revision :replaces)
                             (concat "a new list began, with "
                                     (todo-write-text-count (length items) "task"))

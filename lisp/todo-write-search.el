@@ -108,15 +108,12 @@ Signal a `user-error' if TEXT is blank or nothing is found."
   (let* ((places todo-write-search--places)
          (case-fold-search t)
          (regexp (regexp-opt (split-string todo-write-search--text)))
-         (all (and todo-write-view-thread (todo-write-story-all-headings todo-write-view-thread)))
-         (turns (and (seq-some #'todo-write-story-heading-name all) all))
          (titles (mapcar (lambda (place) (string-width (plist-get place :title))) places)))
     (list `(("Age" 6 ,(lambda (entry other)
                         (> (plist-get (car entry) :timestamp)
                            (plist-get (car other) :timestamp))))
             ,@(unless todo-write-view-thread
                 `(("Plan" ,(min 30 (apply #'max 4 titles)) t)))
-            ,@(and turns '(("Prompt" 24 t)))
             ("What" 7 t) ("Text" 0))
           (mapcar
            (lambda (place)
@@ -131,11 +128,6 @@ Signal a `user-error' if TEXT is blank or nothing is found."
                                         'face 'todo-write-time))
                       (unless todo-write-view-thread
                         (list (todo-write-text-helped (propertize title 'face 'bold))))
-                      (when turns
-                        (list (propertize (or (todo-write-story-heading-name
-                                               (todo-write-story-heading-at turns time))
-                                              "")
-                                          'face 'todo-write-prompt)))
                       (list (propertize (alist-get (plist-get place :type)
                                                    todo-write-search--words
                                                    "said" nil #'equal)
@@ -164,9 +156,7 @@ Signal a `user-error' if TEXT is blank or nothing is found."
 What the story does not have leads to the prompt of its time.  Return nil
 if that is not known, either."
   (let* ((time (plist-get place :timestamp))
-         (turn (plist-get (todo-write-story-heading-at
-                           (todo-write-story-all-headings todo-write-view-thread) time)
-                          :turn))
+         (turn (todo-write-story-turn-at todo-write-view-thread time))
          (asked (equal "INTENT" (plist-get place :type)))
          (part (or (and (not asked) (plist-get place :item)) (and turn (cons 'turn turn))))
          (entries (cond ((null part) nil)

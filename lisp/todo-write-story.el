@@ -369,17 +369,13 @@ COUNT is the number of all turns, and HEADINGS a list of plists, newest
 first; see `todo-write-dyn--turn-headings'."
   (todo-write-core-call todo-write-dyn--turn-headings thread most))
 
-(defun todo-write-story-all-headings (thread)
-  "Return the headings of all turns of THREAD, oldest first."
-  (reverse (cdr (todo-write-story-headings thread most-positive-fixnum))))
-
-(defun todo-write-story-heading-at (headings time)
-  "Return that of HEADINGS whose turn was at TIME, in milliseconds.
-HEADINGS is as from `todo-write-story-all-headings'.  Before the first
-turn, that is the first one.  Return nil if there are no headings."
-  (or (car (last (seq-take-while (lambda (heading) (<= (plist-get heading :began) time))
-                                 headings)))
-      (car headings)))
+(defun todo-write-story-turn-at (thread time)
+  "Return the number of the turn of THREAD at TIME, in milliseconds, or nil.
+Before the first turn, that is the first one."
+  (let ((headings (cdr (todo-write-story-headings thread most-positive-fixnum))))
+    (plist-get (or (seq-find (lambda (heading) (<= (plist-get heading :began) time)) headings)
+                   (car (last headings)))
+               :turn)))
 
 (defun todo-write-story-heading-name (heading &optional width)
   "Return the prompt of HEADING in quotes, a line, or nil if it has none.

@@ -712,7 +712,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
          (30 nil " Refactor the login func…  2/6\\'")
          (12 nil " Refac…  2/6\\'")
          (70 t " Refactor the login function +not saved  2/6  ━+─+\\'")
-         (40 t " Refactor the login fu…  not saved  2/6\\'")))
+         (40 t " Refactor the login fun…  not saved  2/6\\'")))
     (let ((line (todo-write-row-string
                   (todo-write-row-insert-header
                    `( :state active :total 6 :completed 2 :count "2/6" :unsaved ,unsaved
