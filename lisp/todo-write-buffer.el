@@ -508,22 +508,19 @@ answers an agent and `?' shows the menu."
     (define-key map [mouse-1] #'todo-write-buffer-visit))
   (define-key map "a" #'todo-write-answer)
   (put mode 'todo-write-menu groups)
-  (let ((commands (seq-mapcat (lambda (group) (mapcar #'caddr (cdr group))) groups)))
-    (easy-menu-define nil map (format "Menu of `%s'." mode)
-      `(,title
-        ,@(mapcan (pcase-lambda (`(,_ . ,entries))
-                    (append (mapcar (pcase-lambda (`(,key ,label ,command . ,menu))
-                                      (apply #'vector label command
-                                             ;; Emacs finds the only key, also one of the user.
-                                             (when (or menu (memq command
-                                                                  (cdr (memq command commands))))
-                                               (list :keys (concat (and menu "? ") key)))))
-                                    entries)
-                            (list "--")))
-                  groups)
-        ["Answer an agent" todo-write-answer]
-        ["All keys" todo-write-menu]
-        ["Quit" quit-window]))))
+  (easy-menu-define nil map (format "Menu of `%s'." mode)
+    `(,title
+      ,@(seq-mapcat (pcase-lambda (`(,_ . ,entries))
+                      `(,@(mapcar (pcase-lambda (`(,key ,label ,command . ,menu))
+                                    ;; Emacs finds other keys, also those of the user.
+                                    (vconcat (list label command)
+                                             (and menu (list :keys (concat "? " key)))))
+                                  entries)
+                        "--"))
+                    groups)
+      ["Answer an agent" todo-write-answer]
+      ["All keys" todo-write-menu]
+      ["Quit" quit-window])))
 
 (defun todo-write-menu ()
   "Show what can be done in this buffer."

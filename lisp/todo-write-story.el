@@ -151,11 +151,10 @@ Return nil if it is.  ENTRY may be the metadata of an observation."
 (defconst todo-write-story--head 14
   "Columns before the text of an entry: indentation, time and shape.")
 
-(defun todo-write-story-insert (thread id width &optional cut)
+(defun todo-write-story-insert (thread id width)
   "Insert the story of item ID of THREAD as lines of WIDTH columns.
 Unless the earlier entries are open, only the last `todo-write-story-limit'
-are shown, and those from the first of `todo-write-story-read' on.
-CUT non-nil means that the heading of a turn shows its line in part."
+are shown, and those from the first of `todo-write-story-read' on."
   (let* ((earlier (member (cons 'earlier id) todo-write-row-open))
          ;; The turn that runs is drawn with each event, and may have a thousand.
          (newest (and (consp id) (not earlier) (* 4 todo-write-story-limit)))
@@ -179,9 +178,10 @@ CUT non-nil means that the heading of a turn shows its line in part."
          (end (and (> width 65) (seq-some #'todo-write-story--reason shown)
                    (max (round (* width 0.6)) (- width 64))))
          day)
-    ;; The heading shows one line.
+    ;; The heading shows one line, and its figures may cut that.
     (when (and prompt
-               (or cut (string-search "\n" (todo-write-text-trim (plist-get prompt :text)))))
+               (or (> (todo-write-text-width (plist-get prompt :text)) (/ width 2))
+                   (string-search "\n" (todo-write-text-trim (plist-get prompt :text)))))
       (todo-write-story--insert-entries thread (list prompt) width nil
                                         (todo-write-story--date prompt)))
     (setq day (todo-write-detail-insert-sums thread id width))

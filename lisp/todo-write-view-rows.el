@@ -422,7 +422,7 @@ changes that were not reviewed.  Lines have WIDTH columns."
              for id = (cons 'turn (plist-get heading :turn))
              for is-open = (member id todo-write-row-open)
              for start = (point)
-             for cut = (todo-write-view-rows--insert-heading heading tail is-open near)
+             do (todo-write-view-rows--insert-heading heading tail is-open near)
              when (memql (cdr id) new)
              do (todo-write-row-mark-new start)
              do (todo-write-row-make-button start (point)
@@ -430,7 +430,7 @@ changes that were not reviewed.  Lines have WIDTH columns."
                                              (or (plist-get heading :prompt)
                                                  "What was done before the first prompt"))
                                             'todo-write-toggle id)
-             when is-open do (todo-write-story-insert thread id width cut)
+             when is-open do (todo-write-story-insert thread id width)
              do (put-text-property start (point) 'todo-write-part id))
     (when (and (> earlier 0) (not (memq 'turns todo-write-row-open)))
       (insert (todo-write-row-button
@@ -451,20 +451,18 @@ columns."
 
 (defun todo-write-view-rows--insert-heading (heading tail open width)
   "Insert HEADING of a turn, which may be OPEN, as a line of WIDTH columns.
-TAIL is as from `todo-write-view-rows--tails'.  Return non-nil if the line
-of the prompt was cut."
+TAIL is as from `todo-write-view-rows--tails'."
   (let* ((head (format " %s " (todo-write-text-shape (if open 'opened 'tool))))
          (prompt (todo-write-story-heading-name heading 1000))
          (said (plist-get heading :said))
          ;; After a short prompt, there is room for what followed.
          (text (if (null prompt) "Before the first prompt"
                  (todo-write-text-dotted
-                  prompt (and said (todo-write-text-unmark (todo-write-text-line said))))))
-         ;; Blanks of a column leave the text more room.
-         (line (todo-write-row-line head (propertize text 'face 'todo-write-prompt)
-                                    (todo-write-row-dim (string-trim tail)) width)))
-    (insert line "\n")
-    (not (string-search (or prompt "") line))))
+                  prompt (and said (todo-write-text-unmark (todo-write-text-line said)))))))
+    ;; Blanks of a column leave the text more room.
+    (insert (todo-write-row-line head (propertize text 'face 'todo-write-prompt)
+                                 (todo-write-row-dim (string-trim tail)) width)
+            "\n")))
 
 (defun todo-write-view-rows--figures (heading running above)
   "Return the figures of HEADING, of a turn that may be RUNNING.
