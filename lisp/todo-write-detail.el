@@ -193,7 +193,7 @@ Many new tasks are counted; other changes show the task."
 (defun todo-write-detail-shape (item &optional status)
   "Return the shape of ITEM, with its status in words if STATUS is non-nil."
   (let ((kind (todo-write-row-kind item)))
-    (concat (propertize (todo-write-text-shape kind) 'face (todo-write-row-shape-face kind))
+    (concat (propertize (todo-write-text-shape kind) 'face (todo-write-row-face kind t))
             (and status (concat " " (string-replace "_" " " (plist-get item :status)))))))
 
 ;;; Sums

@@ -96,21 +96,22 @@
   (let ((title (plist-get (todo-write-summary todo-write-view-thread) :title))
         (source (plist-get revision :source))
         (completed (seq-count (lambda (item) (equal (plist-get item :status) "completed")) items)))
-    (pcase-dolist
-        (`(,left ,right)
-         `((,(propertize (todo-write-text-plain (or title "Plan")) 'face 'todo-write-title)
-            ,(propertize (format "revision %d of %d" (plist-get revision :revision) count)
-                         'face 'todo-write-title))
-           (,(propertize
-              (todo-write-text-dotted
-               (if (equal (plist-get revision :author) "user") "you" "agent")
-               (plist-get revision :operation)
-               (and source (todo-write-text-plain source))
-               (todo-write-text-clock (plist-get revision :timestamp)))
-              'face 'todo-write-time)
-            ,(format "%d/%d" completed (length items)))))
-      (insert (todo-write-row-line " " left right todo-write-buffer-width) "\n"))
-    (insert "\n")))
+    (insert (propertize
+             (todo-write-row-line
+              " " (todo-write-text-plain (or title "Plan"))
+              (format "revision %d of %d" (plist-get revision :revision) count)
+              todo-write-buffer-width)
+             'face 'todo-write-title)
+            "\n"
+            (todo-write-row-line
+             " " (propertize (todo-write-text-dotted
+                              (if (equal (plist-get revision :author) "user") "you" "agent")
+                              (plist-get revision :operation)
+                              (and source (todo-write-text-plain source))
+                              (todo-write-text-clock (plist-get revision :timestamp)))
+                             'face 'todo-write-time)
+             (format "%d/%d" completed (length items)) todo-write-buffer-width)
+            "\n\n")))
 
 (defun todo-write-history--insert-row (item changes revision &optional note)
   "Insert the row of ITEM, with NOTE, a string or nil, and how it changed.
@@ -247,7 +248,7 @@ The first of ROWS is the one that started first."
 SPAN is the time span of all rows."
   (let ((bar (make-vector width (propertize (todo-write-text-shape 'dot) 'face 'todo-write-time)))
         (full (propertize (todo-write-text-shape 'full)
-                          'face (todo-write-row-shape-face (plist-get row :kind))))
+                          'face (todo-write-row-face (plist-get row :kind) t)))
         (from (car span))
         (scale (/ (float width) (- (cdr span) (car span)))))
     (pcase-dolist (`(,start . ,end) (plist-get row :intervals))
@@ -308,7 +309,7 @@ SPAN is the time span of all rows."
                             (mapcar (lambda (cell) (todo-write-text-helped cell text))
                                     (list (concat
                                            (propertize (todo-write-text-shape kind)
-                                                       'face (todo-write-row-shape-face kind))
+                                                       'face (todo-write-row-face kind t))
                                            " "
                                            (propertize (todo-write-text-truncate text (- label 2))
                                                        'face (todo-write-row-face kind)))

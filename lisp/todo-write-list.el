@@ -126,21 +126,15 @@ that of its refused calls that are new, and how full its context is from
      (and files
           (propertize (concat (todo-write-text-count files "file") " to review")
                       'face 'todo-write-lines-new))
-     (todo-write-json-filled
-      (string-join
-       (delq nil (list (and (> refused 0)
-                            (format "%s%d refused" (todo-write-text-shape 'refused) refused))
-                       (and (<= 70 (or (plist-get agent :context) 0))
-                            (todo-write-row-context agent))
-                       (or (and (not urgent) reason)
-                           (todo-write-list--ending agent)
-                           (and current (not urgent)
-                                (todo-write-text-of-item current 'in_progress))
-                           (and (memq (plist-get summary :state) '(nil empty))
-                                (plist-get agent :activity)
-                                (todo-write-story-heading-name
-                                 (cadr (todo-write-story-headings thread 1)) 200)))))
-       " ")))))
+     (and (> refused 0) (format "%s%d refused" (todo-write-text-shape 'refused) refused))
+     (and (<= 70 (or (plist-get agent :context) 0)) (todo-write-row-context agent))
+     (or (and (not urgent) reason)
+         (todo-write-list--ending agent)
+         (and current (not urgent) (todo-write-text-of-item current 'in_progress))
+         (and (memq (plist-get summary :state) '(nil empty))
+              (plist-get agent :activity)
+              (todo-write-story-heading-name
+               (cadr (todo-write-story-headings thread 1)) 200))))))
 
 ;;; The overview
 

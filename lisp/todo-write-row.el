@@ -92,13 +92,9 @@ Non-nil PAUSED means that the agent is stopped."
     (pending todo-write-pending todo-write-pending))
   "Alist of (KIND FACE SHAPE-FACE) of tasks.")
 
-(defun todo-write-row-face (kind)
-  "Return the face of the text of a task of KIND."
-  (nth 1 (assq kind todo-write-row--faces)))
-
-(defun todo-write-row-shape-face (kind)
-  "Return the face of the shape of a task of KIND."
-  (nth 2 (assq kind todo-write-row--faces)))
+(defun todo-write-row-face (kind &optional shape)
+  "Return the face of the text of a task of KIND, or with SHAPE that of its shape."
+  (nth (if shape 2 1) (assq kind todo-write-row--faces)))
 
 ;;; Text
 
@@ -215,7 +211,7 @@ WORK, as from `todo-write-dyn--row-work', stand before the time; see
 first, before the text is cut."
   (let* ((head (propertize (concat (make-string (1+ (or indent 0)) ?\s)
                                    (todo-write-text-shape kind) " ")
-                           'face (todo-write-row-shape-face kind)))
+                           'face (todo-write-row-face kind t)))
          (face (todo-write-row-face kind))
          (text (propertize (todo-write-text-of-item item kind) 'face face))
          (used (+ (todo-write-text-width head) (todo-write-text-width text)))

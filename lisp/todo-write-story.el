@@ -241,7 +241,7 @@ the date that is above them, nil for today."
     (`(change . ,_) '(nil nil "the plan changed"))
     (`(git . ,_) '(git todo-write-moved "in Git"))
     (`(task . ,_) (let ((shape (intern (plist-get entry :shape))))
-                    (list shape (todo-write-row-shape-face shape)
+                    (list shape (todo-write-row-face shape t)
                           (pcase shape
                             ('completed "completed") ('removed "left the list") (_ "began")))))
     (`(,_ . "refused") '(refused todo-write-failed "refused, so it never ran"))

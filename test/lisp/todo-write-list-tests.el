@@ -599,7 +599,7 @@ That is in milliseconds since the epoch."
       (should (equal "Doing: One" (todo-write-list-tests--now "a")))
       (refuse)
       (refuse)
-      (should (equal "⊘2 refused Doing: One" (todo-write-list-tests--now "a")))
+      (should (equal "⊘2 refused · Doing: One" (todo-write-list-tests--now "a")))
       (should (= 2 (plist-get (todo-write-agent "a") :refused)))
       (todo-write-set-activity "a" 'working)
       (should (= 2 (plist-get (todo-write-agent "a") :refused)))
