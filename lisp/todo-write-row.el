@@ -285,16 +285,6 @@ Each has its face.  Non-nil SHORT leaves a number out that is 0."
         (put-text-property start end 'face (list 'todo-write-lines-new face)))
       (setq start end))))
 
-(defun todo-write-row-excerpt (items limit)
-  "Return at most LIMIT of ITEMS, a vector, starting before the first open one."
-  (let* ((count (min limit (length items)))
-         (open (or (cl-position-if-not (lambda (item)
-                                         (equal (plist-get item :status) "completed"))
-                                       items)
-                   0))
-         (start (max 0 (min (1- open) (- (length items) count)))))
-    (cl-subseq items start (+ start count))))
-
 ;;; Header
 
 (defun todo-write-row-tasks (thread most)
@@ -302,7 +292,14 @@ Each has its face.  Non-nil SHORT leaves a number out that is 0."
   (let* ((summary (todo-write-summary thread))
          (paused (eq (plist-get summary :state) 'paused))
          (items (todo-write-items thread))
-         (shown (todo-write-row-excerpt items most)))
+         (count (min most (length items)))
+         (open (or (cl-position-if-not (lambda (item)
+                                         (equal (plist-get item :status) "completed"))
+                                       items)
+                   0))
+         ;; Begin at the task before the first open one.
+         (start (max 0 (min (1- open) (- (length items) count))))
+         (shown (cl-subseq items start (+ start count))))
     (todo-write-row-string
       (insert (todo-write-text-plain (todo-write-plan-name
                                       thread (plist-get summary :title) "Plan"))
