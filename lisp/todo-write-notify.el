@@ -12,14 +12,12 @@
 ;;
 ;; It notifies once for each transition, after the state has lasted some seconds;
 ;; several agents share a notification, which is withdrawn when you answer.  It uses
-;; `alert' if that is loaded, else D-Bus, else the echo area.
+;; D-Bus, else the echo area.
 
 ;;; Code:
 
 (require 'todo-write-attention)
-(require 'todo-write-row)
 
-(declare-function alert "ext:alert" (message &rest settings))
 (declare-function notifications-close-notification "notifications" (id &optional bus))
 (declare-function notifications-get-capabilities "notifications" (&optional bus))
 (declare-function notifications-notify "notifications" (&rest params))
@@ -50,8 +48,7 @@ or nil."
 In seconds since the epoch.")
 
 (defvar todo-write-notify--open nil
-  "Open notifications, a list of (WITHDRAW KEY...).
-A key is a thread, or (goal . THREAD).")
+  "Open notifications, a list of (WITHDRAW THREAD...).")
 
 (defvar todo-write-notify--began 0
   "Time at which the mode was switched on, in milliseconds since the epoch.")
@@ -71,29 +68,9 @@ A key is a thread, or (goal . THREAD).")
   (dolist (thread (seq-mapcat #'cdr todo-write-notify--open))
     (todo-write-notify--withdraw thread)))
 
-(defun todo-write-notify--show (keys title text)
-  "Notify with TITLE and TEXT of what KEYS, which withdraw that, are about.
-They are as in `todo-write-notify--open'."
-  (let ((thread (if (consp (car keys)) (cdar keys) (car keys))))
-    (push (cons (funcall todo-write-notify-function thread title text) keys)
-          todo-write-notify--open)))
-
 (defun todo-write-notify--on-agent (thread old new)
   "Schedule or withdraw a notification of the agent of THREAD.
 OLD and NEW are as for `todo-write-agent-functions'."
-  ;; A goal that was not seen active is not new.
-  (let ((before (plist-get (plist-get old :plan) :goal))
-        (after (plist-get (plist-get new :plan) :goal)))
-    (unless (equal before after)
-      (todo-write-notify--withdraw (cons 'goal thread))
-      (when (and (eq 'active (plist-get before :state))
-                 (memq (plist-get after :state) '(met failed))
-                 (not (todo-write-agent-visible-p thread)))
-        (run-at-time 0 nil #'todo-write-notify--show (list (cons 'goal thread))
-                     (concat (todo-write-agent-name new)
-                             (if (eq 'met (plist-get after :state)) " met its goal"
-                               " gave its goal up"))
-                     (todo-write-row-goal after)))))
   (when (todo-write-agent-transition-p old new)
     (todo-write-notify--withdraw thread)
     (let ((wanted (and new
@@ -122,16 +99,17 @@ OLD and NEW are as for `todo-write-agent-functions'."
     (when agents
       (let ((threads (mapcar (lambda (agent) (plist-get agent :thread)) agents))
             (needed (eq 'needs-you (plist-get (car agents) :attention))))
-        (if (cdr agents)
-            (todo-write-notify--show threads
-                                     (format "%d agents %s" (length agents)
+        (push (cons (apply todo-write-notify-function (car threads)
+                           (if (cdr agents)
+                               (list (format "%d agents %s" (length agents)
                                              (if needed "need you" "finished"))
                                      (mapconcat #'todo-write-attention-line agents "\n"))
-          (todo-write-notify--show threads
-                                   (concat (todo-write-agent-name (car agents))
+                             (list (concat (todo-write-agent-name (car agents))
                                            (if needed " needs you" " is done"))
                                    ;; The title has the name.
-                                   (todo-write-attention-need (car agents))))))))
+                                   (todo-write-attention-need (car agents)))))
+                    threads)
+              todo-write-notify--open)))))
 
 (defun todo-write-notify--withdraw (thread)
   "Withdraw the notification of THREAD's agent unless it is about others too."
@@ -145,22 +123,19 @@ OLD and NEW are as for `todo-write-agent-functions'."
 (defun todo-write-notify-default (thread title text)
   "Notify with TITLE and TEXT; a click goes to the agent of THREAD.
 Return a function that withdraws the notification, or nil."
-  (if (featurep 'alert)
-      (ignore (alert text :title title :category 'todo-write
-                     :buffer (todo-write-agent-buffer thread)))
-    (if-let* (((featurep 'dbusbind))
-              ((require 'notifications nil t))
-              ;; The session has no bus, or nothing on it that shows notifications:
-              ;; `notifications-notify' would put its error into *Messages*.
-              ((notifications-get-capabilities))
-              (id (ignore-errors
-                    (notifications-notify
-                     :title title :body (todo-write-notify--body text)
-                     :app-name "Emacs" :timeout 0 :actions '("default" "Show")
-                     :on-action (lambda (&rest _) (todo-write-notify--visit thread))))))
-        ;; The user may have closed it.
-        (lambda () (ignore-errors (notifications-close-notification id)))
-      (ignore (message "%s: %s" title text)))))
+  (if-let* (((featurep 'dbusbind))
+            ((require 'notifications nil t))
+            ;; The session has no bus, or nothing on it that shows notifications:
+            ;; `notifications-notify' would put its error into *Messages*.
+            ((notifications-get-capabilities))
+            (id (ignore-errors
+                  (notifications-notify
+                   :title title :body (todo-write-notify--body text)
+                   :app-name "Emacs" :timeout 0 :actions '("default" "Show")
+                   :on-action (lambda (&rest _) (todo-write-notify--visit thread))))))
+      ;; The user may have closed it.
+      (lambda () (ignore-errors (notifications-close-notification id)))
+    (ignore (message "%s: %s" title text))))
 
 (defun todo-write-notify--visit (thread)
   "Go to the agent of THREAD if it still exists."

@@ -14,7 +14,6 @@
 (require 'ert)
 (require 'todo-write-acp-work)
 (require 'todo-write-list)
-(require 'todo-write-notify)
 (require 'todo-write-test-helper)
 (require 'todo-write-view-test-helper)
 
@@ -70,34 +69,6 @@
     (should (equal "all tests pass" (plist-get (todo-write-agent "a") :title)))
     (todo-write-test-write "a" '("One" "pending"))
     (should (equal "/goal all tests pass" (plist-get (todo-write-agent "a") :title)))))
-
-(ert-deftest todo-write-notify-tells-that-a-goal-was-met-or-given-up ()
-  (todo-write-with-store
-    (let* (notes withdrawn
-           (todo-write-notify-function (lambda (&rest note)
-                                         (push note notes)
-                                         (lambda () (push note withdrawn)))))
-      (todo-write-begin "a" :agent "claude")
-      (unwind-protect
-          (progn
-            (todo-write-notify-mode)
-            ;; One that was not seen active is old.
-            (todo-write-session-tests--goal "met")
-            (todo-write-session-tests--goal "active" "2 tests fail" 1)
-            (todo-write-session-tests--goal "met" "they pass" 2)
-            (todo-write-test-wait (lambda () notes))
-            (should (equal `(("a" ,(concat (todo-write-agent-name (todo-write-agent "a"))
-                                           " met its goal")
-                              "Goal: all tests pass · 2 tries · met: they pass"))
-                           notes))
-            (should-not withdrawn)
-            (todo-write-session-tests--goal "active")
-            (should (equal notes withdrawn))
-            (todo-write-session-tests--goal "failed")
-            (todo-write-test-wait (lambda () (cdr notes)))
-            (should (string-suffix-p " gave its goal up" (cadar notes))))
-        (todo-write-notify-mode -1))
-      (should (equal notes withdrawn)))))
 
 (ert-deftest todo-write-agent-say-how-full-their-context-is ()
   (todo-write-with-store
