@@ -5,13 +5,10 @@
 
 ;;; Commentary:
 
-;; Agents that speak the Agent Client Protocol report their plan in
-;; `session/update' notifications.
-;;
-;; Two versions of the protocol are supported: the update `plan' with its entries
-;; (https://agentclientprotocol.com/protocol/v1/agent-plan) and `plan_update', whose plan
-;; has them (https://agentclientprotocol.com/protocol/v2/agent-plan).
-;; For opencode, which sends no plan, the arguments of its tool `todowrite' are used.
+;; Agents that speak the Agent Client Protocol report their plan in `session/update'
+;; notifications: the update `plan' has its entries
+;; (https://agentclientprotocol.com/protocol/v1/agent-plan).  For opencode, which sends no
+;; plan, the arguments of its tool `todowrite' are used.
 
 ;;; Code:
 
@@ -26,62 +23,26 @@
 
 ;;; Plans
 
-;;;###autoload
-(defun todo-write-from-acp-plan (thread update &optional source)
-  "Write the plan in UPDATE, an ACP session update, to THREAD.
-THREAD is the key of the session's thread, a string.  UPDATE is a
-`session/update' notification, its params, the update in them, its plan,
-or a vector of entries.  Its objects are hash tables, plists or alists,
-with strings, symbols or keywords as keys.  SOURCE names the host; the
-default is \"acp\".
-
-Return an outcome, see `todo-write', or nil if UPDATE has no plan.
-Cancelled entries are left out.  The text that a known task has only
-while it is in progress becomes its active form.  The list of a subagent
-is written to a child thread, whose key is THREAD, a slash and the id of
-the tool call that started it.
-
-Signal `todo-write-input-error' if THREAD is not a string or UPDATE is
-not one of these."
-  (unless (or (consp update) (hash-table-p update) (vectorp update))
-    (todo-write-core-wrong "update" update "an ACP session update"))
-  (cdr (todo-write-acp--write thread update (or source "acp"))))
-
-(defun todo-write-acp--write (thread update source)
-  "Write the plan in UPDATE of the session of THREAD, from SOURCE.
+(defun todo-write-acp--write (thread update)
+  "Write the plan in UPDATE of the session of THREAD.
 Return (KEY . OUTCOME), where KEY is the thread written to, or nil if
-UPDATE has no plan."
-  (when-let* ((plan (todo-write-acp--plan update)))
-    (let* ((entries (todo-write-json-get plan "entries"))
-           (call (todo-write-json-get plan "_meta" "claudeCode" "parentToolUseId"))
-           (key (if (stringp call) (todo-write-acp--subagent-thread thread call entries)
-                  thread)))
-      ;; Copilot sends an empty plan whatever its list is.
-      (unless (and (equal entries [])
-                   (not (seq-some (lambda (revision) (equal source (plist-get revision :source)))
-                                  (todo-write-revisions key))))
-        (cons key (todo-write key (list :todos (todo-write-acp--todos key entries))
-                              source t))))))
-
-(defun todo-write-acp--plan (update)
-  "Return the object in UPDATE that has the entries, or nil.
-A removed plan becomes a plan without entries."
-  (let ((kind (todo-write-json-get update "sessionUpdate"))
-        (inner (or (todo-write-json-get update "params")
-                   (todo-write-json-get update "update"))))
-    (cond ((vectorp update) (list :entries update))
-          (inner (todo-write-acp--plan inner))
-          ((equal kind "plan_removed") (list :entries []))
-          ((equal kind "plan_update")
-           (todo-write-acp--plan (todo-write-json-get update "plan")))
-          ((equal kind "plan") update)
-          ((and (equal kind "tool_call_update")
-                (equal (todo-write-json-get update "title") "todowrite"))
-           (when-let* ((todos (todo-write-json-get update "rawInput" "todos")))
-             (list :entries todos)))
-          (kind nil)
-          ((member (todo-write-json-get update "type") '(nil "items"))
-           (and (todo-write-json-get update "entries") update)))))
+UPDATE has no plan.  The list of a subagent is that of a child thread,
+whose key is THREAD, a slash and the id of the tool call that started it."
+  (let* ((kind (todo-write-json-get update "sessionUpdate"))
+         (entries (cond ((equal kind "plan") (todo-write-json-get update "entries"))
+                        ((and (equal kind "tool_call_update")
+                              (equal (todo-write-json-get update "title") "todowrite"))
+                         (todo-write-json-get update "rawInput" "todos"))))
+         (call (todo-write-json-get update "_meta" "claudeCode" "parentToolUseId")))
+    (when (or entries (equal kind "plan"))
+      (let ((key (if (stringp call) (todo-write-acp--subagent-thread thread call entries)
+                   thread)))
+        ;; Copilot sends an empty plan whatever its list is.
+        (unless (and (equal entries [])
+                     (not (seq-some (lambda (revision) (equal "acp" (plist-get revision :source)))
+                                    (todo-write-revisions key))))
+          (cons key (todo-write key (list :todos (todo-write-acp--todos key entries))
+                                "acp" t)))))))
 
 (defun todo-write-acp--subagent-thread (thread call entries)
   "Return the key of the thread for ENTRIES of the subagent that CALL started.
@@ -91,7 +52,7 @@ half of that."
   (let* ((key (format "%s/%s" thread call))
          (items (todo-write-items thread))
          (texts (seq-map (lambda (entry) (todo-write-json-get entry "content"))
-                         (and (seqp entries) entries)))
+                         (and (vectorp entries) entries)))
          (common (seq-count (lambda (item) (or (member (plist-get item :content) texts)
                                                (member (plist-get item :activeForm) texts)))
                             items)))
@@ -108,14 +69,11 @@ An entry has only one text, which is used as the active form, too.  Claude's
 adapter sends the active form while the task is in progress, and the
 content otherwise, so the other one is that of the known task.
 Anything but a list of objects is returned unchanged: the store refuses it."
-  (if (not (and (or (vectorp entries) (and (consp entries) (proper-list-p entries)))
-                (seq-every-p (lambda (entry) (or (consp entry) (hash-table-p entry))) entries)))
+  (if (not (and (vectorp entries) (seq-every-p #'consp entries)))
       entries
     (let* ((todos
-            (cl-loop for entry in (append entries nil)
-                     ;; Codex says step.
-                     for content = (or (todo-write-json-get entry "content")
-                                       (todo-write-json-get entry "step"))
+            (cl-loop for entry across entries
+                     for content = (todo-write-json-get entry "content")
                      for status = (todo-write-json-get entry "status")
                      for priority = (todo-write-json-get entry "priority")
                      unless (equal status "cancelled")
@@ -498,7 +456,7 @@ has both texts."
 (defun todo-write-acp--update (link thread update)
   "Write the plan in UPDATE to THREAD of LINK; warn if it is refused.
 The protocol has no way to report that to the agent."
-  (pcase (todo-write-acp--write thread update "acp")
+  (pcase (todo-write-acp--write thread update)
     ;; A session that is loaded repeats its calls before the first prompt.
     ('nil (when (or (member thread (todo-write-acp--link-turns link))
                     (todo-write-revisions thread))

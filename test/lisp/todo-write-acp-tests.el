@@ -6,7 +6,6 @@
 ;;; Code:
 
 (require 'ert)
-(require 'json)
 (require 'todo-write-agent-shell)
 (require 'todo-write-follow)
 (require 'todo-write-test-helper)
@@ -19,45 +18,13 @@
     {\"content\": \"Send\", \"priority\": \"low\", \"status\": \"pending\"}]"
   "Entries of a plan as JSON.")
 
-(defun todo-write-acp-tests--v1 (&optional entries)
-  "Return an update of the first version with ENTRIES, as JSON."
-  (format "{\"sessionUpdate\": \"plan\", \"entries\": %s}"
-          (or entries todo-write-acp-tests-entries)))
-
-(defun todo-write-acp-tests--v2 (&optional entries plan)
-  "Return an update of the second version with ENTRIES of PLAN, as JSON."
-  (format "{\"sessionUpdate\": \"plan_update\",
- \"plan\": {\"type\": \"items\", \"planId\": \"%s\", \"entries\": %s}}"
-          (or plan "plan-1") (or entries todo-write-acp-tests-entries)))
-
-(defun todo-write-acp-tests--notification (update)
-  "Return the notification of UPDATE, which is JSON text."
-  (format "{\"jsonrpc\": \"2.0\", \"method\": \"session/update\",
- \"params\": {\"sessionId\": \"s\", \"update\": %s}}" update))
-
-(defconst todo-write-acp-tests-decoders
-  (list
-   ;; As acp.el does it.
-   (cons 'acp.el (lambda (text)
-                   (json-parse-string text :object-type 'alist
-                                      :null-object nil :false-object nil)))
-   (cons 'hash-table #'json-parse-string)
-   (cons 'plist (lambda (text) (json-parse-string text :object-type 'plist)))
-   (cons 'plist-of-lists (lambda (text)
-                           (json-parse-string text :object-type 'plist
-                                              :array-type 'list)))
-   (cons 'alist-of-lists (lambda (text)
-                           (json-parse-string text :object-type 'alist
-                                              :array-type 'list)))
-   (cons 'strings (lambda (text)
-                    (let ((json-object-type 'alist) (json-key-type 'string)
-                          (json-array-type 'vector))
-                      (json-read-from-string text)))))
-  "Ways to decode JSON, by name.")
-
-(defun todo-write-acp-tests--decode (text)
-  "Decode the JSON TEXT as acp.el does."
-  (funcall (alist-get 'acp.el todo-write-acp-tests-decoders) text))
+(defun todo-write-acp-tests--write (thread entries)
+  "Write a plan of ENTRIES, JSON text, to THREAD; return the outcome or nil."
+  (cdr (todo-write-acp--write
+        thread (json-parse-string
+                (format "{\"sessionUpdate\": \"plan\", \"entries\": %s}" entries)
+                ;; As acp.el does it.
+                :object-type 'alist :null-object nil :false-object nil))))
 
 (defun todo-write-acp-tests--rows (thread)
   "Return the list of THREAD with priorities."
@@ -82,53 +49,24 @@
                     "--eval" (prin1-to-string script))
       (should (string-suffix-p "(nil acp:s)" (buffer-string))))))
 
-(ert-deftest todo-write-acp-reads-both-versions-in-every-decoding ()
-  (pcase-dolist (`(,name . ,decode) todo-write-acp-tests-decoders)
-    (dolist (update (list (todo-write-acp-tests--v1) (todo-write-acp-tests--v2)))
-      (dolist (text (list update (todo-write-acp-tests--notification update)))
-        (ert-info ((format "%s: %s" name text))
-          (todo-write-with-store
-            (let* ((thread (format "acp-%s" (random)))
-                   (outcome (todo-write-from-acp-plan thread (funcall decode text))))
-              (should (plist-get outcome :ok))
-              (should-not (plist-get outcome :notices))
-              (should (equal (todo-write-acp-tests--rows thread)
-                             '(("Read" "completed" "Read" "high")
-                               ("Write" "in_progress" "Write" "medium")
-                               ("Send" "pending" "Send" "low")))))))))))
-
-(ert-deftest todo-write-acp-reads-a-plan-and-bare-entries ()
+(ert-deftest todo-write-acp-reads-a-plan ()
   (todo-write-with-store
-    (dolist (update (list (json-parse-string todo-write-acp-tests-entries)
-                          (list :entries (json-parse-string todo-write-acp-tests-entries))))
-      (todo-write-from-acp-plan "acp-bare" [])
-      (todo-write-from-acp-plan "acp-bare" update)
-      (should (equal (todo-write-test-contents "acp-bare") '("Read" "Write" "Send"))))))
+    (let ((outcome (todo-write-acp-tests--write "acp" todo-write-acp-tests-entries)))
+      (should (plist-get outcome :ok))
+      (should-not (plist-get outcome :notices))
+      (should (equal (todo-write-acp-tests--rows "acp")
+                     '(("Read" "completed" "Read" "high")
+                       ("Write" "in_progress" "Write" "medium")
+                       ("Send" "pending" "Send" "low")))))))
 
 (ert-deftest todo-write-acp-ignores-an-empty-plan-of-a-host-that-wrote-none ()
   (todo-write-with-store
     (todo-write-test-write "acp-empty" "Mine")
-    (should-not (todo-write-from-acp-plan "acp-empty" []))
+    (should-not (todo-write-acp-tests--write "acp-empty" "[]"))
     (should (equal (todo-write-test-contents "acp-empty") '("Mine")))
-    (todo-write-from-acp-plan "acp-empty" [((content . "Theirs") (status . "pending"))])
-    (should (plist-get (todo-write-from-acp-plan "acp-empty" []) :ok))
+    (todo-write-acp-tests--write "acp-empty" "[{\"content\": \"Theirs\", \"status\": \"pending\"}]")
+    (should (plist-get (todo-write-acp-tests--write "acp-empty" "[]") :ok))
     (should-not (todo-write-test-contents "acp-empty"))))
-
-(ert-deftest todo-write-acp-each-plan-of-a-session-is-its-one-list ()
-  (todo-write-with-store
-    (let ((one "[{\"content\": \"One\", \"priority\": \"low\", \"status\": \"pending\"}]"))
-      (dolist (update (list (todo-write-acp-tests--v2 nil "a") (todo-write-acp-tests--v2 one "b")))
-        (todo-write-from-acp-plan "acp-two" (todo-write-acp-tests--decode update)))
-      (should (equal (todo-write-test-contents "acp-two") '("One")))
-      (should-not (todo-write-children "acp-two")))))
-
-(ert-deftest todo-write-acp-clears-the-list-of-a-removed-plan ()
-  (todo-write-with-store
-    (todo-write-from-acp-plan
-     "acp-gone" (todo-write-acp-tests--decode (todo-write-acp-tests--v2)))
-    (todo-write-from-acp-plan
-     "acp-gone" '((sessionUpdate . "plan_removed") (planId . "plan-1")))
-    (should (eq (todo-write-state "acp-gone") 'empty))))
 
 (ert-deftest todo-write-acp-ignores-updates-without-entries ()
   (todo-write-with-store
@@ -137,24 +75,20 @@
                       ((sessionUpdate . "tool_call") (entries . []))
                       ((sessionUpdate . "plan_update")
                        (plan . ((type . "markdown") (planId . "p") (content . "- One"))))
-                      (:sessionUpdate "_mine" :plan "plan")
-                      ((method . "session/update") (params . ((sessionId . "s"))))))
-      (should-not (todo-write-from-acp-plan "acp-other" update)))
+                      ((sessionUpdate . "_mine") (plan . "plan"))))
+      (should-not (todo-write-acp--write "acp-other" update)))
     (should (eq (todo-write-state "acp-other") 'empty))))
 
 (ert-deftest todo-write-acp-refuses-bad-entries-and-leaves-the-list ()
   (todo-write-with-store
-    (todo-write-from-acp-plan
-     "acp-bad" (todo-write-acp-tests--decode (todo-write-acp-tests--v1)))
+    (todo-write-acp-tests--write "acp-bad" todo-write-acp-tests-entries)
     (pcase-dolist (`(,entries ,path)
                    '(("[{\"content\": \"A\", \"status\": \"_blocked\"}]" "todos[0].status")
                      ("[{\"status\": \"pending\"}]" "todos[0].content")
                      ("[3]" "todos[0]")
                      ("\"A, B\"" "todos")
                      ("null" "todos")))
-      (let ((outcome (todo-write-from-acp-plan
-                      "acp-bad"
-                      (todo-write-acp-tests--decode (todo-write-acp-tests--v1 entries)))))
+      (let ((outcome (todo-write-acp-tests--write "acp-bad" entries)))
         (ert-info (entries)
           (should outcome)
           (should-not (plist-get outcome :ok))
@@ -163,34 +97,17 @@
 
 (ert-deftest todo-write-acp-removes-cancelled-entries ()
   (todo-write-with-store
-    (todo-write-from-acp-plan
+    (todo-write-acp-tests--write
      "acp-cancelled"
-     '(:sessionUpdate "plan"
-       :entries [(:content "Kept" :priority "low" :status "pending")
-                 (:content "Given up" :priority "low" :status "cancelled")]))
+     "[{\"content\": \"Kept\", \"priority\": \"low\", \"status\": \"pending\"},
+       {\"content\": \"Given up\", \"priority\": \"low\", \"status\": \"cancelled\"}]")
     (should (equal (todo-write-test-contents "acp-cancelled") '("Kept")))))
-
-(ert-deftest todo-write-acp-records-which-host-wrote ()
-  (todo-write-with-store
-    (todo-write-from-acp-plan "acp-source" [((content . "A") (status . "pending"))] "zed")
-    (todo-write-from-acp-plan "acp-source" [((content . "B") (status . "pending"))])
-    (should (equal (mapcar (lambda (revision) (plist-get revision :source))
-                           (todo-write-revisions "acp-source"))
-                   '("zed" "acp")))))
-
-(ert-deftest todo-write-acp-signals-for-invalid-arguments ()
-  (todo-write-with-store
-    (dolist (update '(nil 3 "plan" t))
-      (should-error (todo-write-from-acp-plan "acp-wrong" update)
-                    :type 'todo-write-input-error))
-    (should-error (todo-write-from-acp-plan 'acp [((content . "A") (status . "pending"))])
-                  :type 'todo-write-input-error)))
 
 ;;; Texts
 
 (defun todo-write-acp-tests--send (thread &rest entries)
   "Send a plan of ENTRIES, each (CONTENT STATUS), to THREAD; return its rows."
-  (todo-write-from-acp-plan
+  (todo-write-acp--write
    thread (list :sessionUpdate "plan"
                 :entries (vconcat (mapcar (pcase-lambda (`(,content ,status))
                                             (list :content content :status status))
