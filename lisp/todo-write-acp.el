@@ -199,13 +199,7 @@ Its plans stay and are paused for REASON, a string."
   :findings (lambda ()
               (list (if (locate-library "acp")
                         '(ok "ACP: acp.el is installed; todo-write-acp-connect connects a client")
-                      '(absent "acp.el for ACP"))))
-  :pid (lambda (thread)
-         (cl-loop for client being the hash-keys of todo-write-acp--links using (hash-values link)
-                  for process = (todo-write-json-get client "process")
-                  when (and (process-live-p process)
-                            (member thread (todo-write-acp--link-turns link)))
-                  return (process-id process))))
+                      '(absent "acp.el for ACP")))))
 
 (defvar todo-write-acp-send-functions nil
   "Functions called with a client and a request that it is about to send.

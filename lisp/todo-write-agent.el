@@ -349,8 +349,7 @@ its plan; and :new, the number of files that were not reviewed."
 (defun todo-write-agent-pid (thread)
   "Return the process id of THREAD's agent, or that of a program of it, or nil.
 That is nil if it runs on another machine: the number is another process here."
-  (or (plist-get (todo-write-events-activity thread) :process)
-      (todo-write-host-ask #'todo-write-host-pid thread)))
+  (plist-get (todo-write-events-activity thread) :process))
 
 ;;; Agents in files that you are editing
 

@@ -82,12 +82,7 @@ question with which FUNCTION is called."
         (question (todo-write-answer--question)))
     (cond
      ((null (plist-get request :answer))
-      (list (list "o" nil
-                  (if (or (plist-get request :visit)
-                          (and request
-                               (todo-write-attention-reachable-p (plist-get request :thread))))
-                      "goes there"
-                    "shows where it runs"))))
+      '(("o" nil "goes there, or shows where it runs")))
      (todo-write-answer--confirming
       `(("A" todo-write-answer--approve "yes, always" nil ,todo-write-answer--confirming)
         ("n" nil "back")))

@@ -18,7 +18,6 @@
 ;; Few agents wait for an answer that is given elsewhere, and most have no terminal.
 (autoload 'todo-write-buffer-thread "todo-write-buffer")
 (autoload 'todo-write-story-running "todo-write-story")
-(autoload 'todo-write-terminal-in-tmux-p "todo-write-terminal")
 (autoload 'todo-write-terminal-name "todo-write-terminal")
 (autoload 'todo-write-terminal-select-pane "todo-write-terminal")
 (autoload 'todo-write-terminal-tmux-pane "todo-write-terminal")
@@ -134,12 +133,6 @@ If it has none, show its plan and say where it runs."
                        ((or pid machine) (concat " in " folder))
                        (t (concat "; its folder is " folder)))))))
     (todo-write-agent-see thread)))
-
-(defun todo-write-attention-reachable-p (thread)
-  "Return non-nil if the agent of THREAD has a buffer here or a pane of tmux."
-  (or (todo-write-agent-buffer thread)
-      (when-let* ((pid (todo-write-agent-pid thread)))
-        (todo-write-terminal-in-tmux-p pid))))
 
 (defun todo-write-attention-agent-of (thread)
   "Return the agent of THREAD, a plist, also if that is not in memory."

@@ -25,18 +25,16 @@ or nil.
 These are functions, or nil.  INSTALLED returns non-nil if the program is
 there.  FINDINGS returns further findings for the doctor.  VISIT returns the
 buffer in which the user talks to the agent of a thread, for hosts that do
-not set `todo-write-view-thread' there.  PID returns the process id of the
-agent of a thread, for hosts that do not report it.  Both take a key and
-return nil for threads of others.  ANSWER takes a buffer, the id of a
-permission request of an agent there and that of an option, and returns
-nil if that buffer is not its own.  DRAFT takes the key of a thread and a
+not set `todo-write-view-thread' there; nil for threads of others.  ANSWER
+takes a buffer, the id of a permission request of an agent there and that
+of an option, and returns nil if that buffer is not its own.  DRAFT takes the key of a thread and a
 text, puts it where the user writes to that agent, without sending it, and
 returns that buffer, or (queued . BUFFER) if it goes along by itself; nil if
 the thread is not its own, or takes none now.  For no text, it only returns
 the buffer.  RESUME takes the id of a session that ended, and
 takes it up again in the current folder."
   name mode feature switch-on switch-off state
-  installed findings visit pid answer draft resume)
+  installed findings visit answer draft resume)
 
 (defvar todo-write-host-all nil
   "The hosts whose files are loaded, sorted by name.")

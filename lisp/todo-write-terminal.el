@@ -61,13 +61,6 @@ If there is no tmux, or no server of it, return nil."
                "list-panes" "-a" "-F"
                "#{pane_pid} #{session_name}:#{window_index}.#{pane_index}"))))
 
-(defun todo-write-terminal-in-tmux-p (pid)
-  "Return non-nil if the process PID runs in a pane of tmux.
-Emacs asks this while it draws, so it does not wait for tmux."
-  (seq-some (pcase-lambda (`(,_ . ,attributes))
-              (string-prefix-p "tmux" (alist-get 'comm attributes "")))
-            (todo-write-terminal--processes pid)))
-
 (defun todo-write-terminal-select-pane (pid)
   "Show the tmux pane of the process PID in the terminal of tmux used last.
 Return its name, or nil if there is no such pane, or no terminal shows

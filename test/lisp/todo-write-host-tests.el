@@ -83,14 +83,12 @@
 
 (ert-deftest todo-write-host-that-knows-an-agent-answers-for-it ()
   (todo-write-host-tests--with calls
-    (todo-write-host-define "A" :pid (lambda (thread) (and (equal thread "a:1") 11)))
+    (todo-write-host-define "A")
     (todo-write-host-define "B"
       :visit (lambda (thread) (and (equal thread "b:1") (current-buffer)))
       :answer (lambda (buffer id option)
                 (when (eq buffer (current-buffer))
                   (push (list id option) calls))))
-    (should (eql 11 (todo-write-host-ask #'todo-write-host-pid "a:1")))
-    (should-not (todo-write-host-ask #'todo-write-host-pid "b:1"))
     (should (eq (current-buffer) (todo-write-host-ask #'todo-write-host-visit "b:1")))
     (should-not (todo-write-host-ask #'todo-write-host-visit "a:1"))
     (should (todo-write-host-ask #'todo-write-host-answer (current-buffer) 7 "yes"))
