@@ -88,37 +88,18 @@ program and its arguments, a list of strings, and displays the buffer."
   :group 'todo-write
   :package-version '(todo-write . "0.3.0"))
 
-(declare-function eat-make "ext:eat" (name program &optional startfile &rest switches))
-(declare-function ghostel-exec "ext:ghostel" (buffer program &optional args))
 (declare-function term-char-mode "term" ())
+(declare-function term-exec "term" (buffer name command startfile switches))
 (declare-function term-mode "term" ())
-(declare-function vterm "ext:vterm" (&optional arg))
-(defvar vterm-shell)
-
-(defun todo-write-terminal--unused (name)
-  "Return NAME, or that with a number, so that no terminal has it."
-  (cl-loop for n from 1
-           for unused = (if (= n 1) name (format "%s<%d>" name n))
-           unless (get-buffer (format "*%s*" unused)) return unused))
 
 (defun todo-write-terminal-run (name program arguments)
-  "Run PROGRAM with ARGUMENTS in a terminal buffer with NAME, and display it.
-The terminal is that of vterm, eat or ghostel, whichever is there, else of
-term."
-  (cond ((fboundp 'vterm)
-         (let ((vterm-shell (mapconcat #'shell-quote-argument (cons program arguments) " ")))
-           (vterm (generate-new-buffer-name (format "*%s*" name)))))
-        ((fboundp 'eat-make)
-         (pop-to-buffer (apply #'eat-make (todo-write-terminal--unused name)
-                               program nil arguments)))
-        ((fboundp 'ghostel-exec)
-         (let ((buffer (generate-new-buffer (format "*%s*" name))))
-           (pop-to-buffer buffer)
-           (ghostel-exec buffer program arguments)))
-        (t (pop-to-buffer (apply #'make-term (todo-write-terminal--unused name)
-                                 program nil arguments))
-           (term-mode)
-           (term-char-mode))))
+  "Run PROGRAM with ARGUMENTS in a buffer of term with NAME, and display it."
+  (require 'term)
+  ;; The program is told the size of the window in which it begins.
+  (pop-to-buffer (generate-new-buffer (format "*%s*" name)))
+  (term-mode)
+  (term-exec (current-buffer) name program nil arguments)
+  (term-char-mode))
 
 (provide 'todo-write-terminal)
 ;;; todo-write-terminal.el ends here

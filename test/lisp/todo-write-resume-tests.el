@@ -79,11 +79,13 @@ Return what would be run, (FOLDER PROGRAM . ARGUMENTS), or the error."
                      "The folder of this session does not exist any more")))))
 
 (ert-deftest todo-write-resume-begins-no-terminal-in-that-of-another-session ()
-  (let ((used (get-buffer-create "*claude*")))
-    (unwind-protect
-        (should (equal "claude<2>" (todo-write-terminal--unused "claude")))
-      (kill-buffer used)))
-  (should (equal "claude" (todo-write-terminal--unused "claude"))))
+  (save-window-excursion
+    (dolist (name '("*claude*" "*claude*<2>"))
+      (todo-write-terminal-run "claude" "cat" '("-"))
+      (should (equal name (buffer-name)))
+      (should (equal '("cat" "-") (last (process-command (get-buffer-process (current-buffer))) 2)))
+      (set-process-query-on-exit-flag (get-buffer-process (current-buffer)) nil)))
+  (mapc #'kill-buffer '("*claude*" "*claude*<2>")))
 
 (ert-deftest todo-write-resume-connects-to-no-host-that-a-folder-climbs-to ()
   (todo-write-test-with-shapes
