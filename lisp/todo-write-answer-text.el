@@ -132,7 +132,7 @@ Escaping each of a million takes too long, and no person reads that."
 
 (defun todo-write-answer-text--color (format)
   "Color the current buffer as FORMAT, unless it is too long."
-  (pcase (and (<= (buffer-size) (if (memq format '(shell lisp)) 20000 300000)) format)
+  (pcase (and (<= (buffer-size) 300000) format)
     ('diff (todo-write-answer-text--color-diff))
     ('markdown (pcase-dolist (`(,regexp . ,face)
                               '(("^#+ .*" . bold)
@@ -142,9 +142,7 @@ Escaping each of a million takes too long, and no person reads that."
                  (goto-char (point-min))
                  (while (re-search-forward regexp nil t)
                    (unless (get-text-property (match-beginning 0) 'face)
-                     (put-text-property (match-beginning 0) (match-end 0) 'face face)))))
-    ('shell (todo-write-answer-text--color-by #'sh-mode))
-    ('lisp (todo-write-answer-text--color-by #'emacs-lisp-mode))))
+                     (put-text-property (match-beginning 0) (match-end 0) 'face face)))))))
 
 (defun todo-write-answer-text--color-diff ()
   "Color the current buffer as a diff.
@@ -181,28 +179,6 @@ header of another file, whatever it looks like."
       (when face
         (put-text-property (point) (line-end-position) 'face face))
       (forward-line 1))))
-
-(defun todo-write-answer-text--color-by (mode)
-  "Color the current buffer by the font lock of MODE, a major mode.
-Only faces are taken from it: other properties could hide text."
-  (let ((text (buffer-substring-no-properties (point-min) (point-max)))
-        (target (current-buffer))
-        (inhibit-message t)
-        (message-log-max nil))
-    (with-temp-buffer
-      ;; Colors are not worth an error.
-      (ignore-errors
-        (insert text)
-        (delay-mode-hooks (funcall mode))
-        (font-lock-ensure)
-        (let ((position (point-min)))
-          (while (< position (point-max))
-            (let ((end (next-single-property-change position 'face nil (point-max)))
-                  (face (get-text-property position 'face)))
-              (when face
-                (with-current-buffer target
-                  (put-text-property position end 'face face)))
-              (setq position end))))))))
 
 (provide 'todo-write-answer-text)
 ;;; todo-write-answer-text.el ends here

@@ -136,14 +136,12 @@
     (should-not (face (propertize "\\u202e" 'face 'todo-write-answer-mark)))))
 
 (ert-deftest todo-write-answer-colors-text-only-by-faces ()
-  (let ((emacs-lisp-mode-hook (list (lambda () (error "A hook runs")))))
-    (pcase-dolist (`(,text ,format ,face)
-                   '(("+new" diff diff-added)
-                     ("-old" diff diff-removed)
-                     ("# Plan" markdown bold)
-                     ("(defun f ())" lisp font-lock-keyword-face)))
-      (should (eq face (get-text-property (if (eq format 'lisp) 1 0) 'face
-                                          (todo-write-answer-text text format)))))))
+  (pcase-dolist (`(,text ,format ,face)
+                 '(("+new" diff diff-added)
+                   ("-old" diff diff-removed)
+                   ("# Plan" markdown bold)
+                   ("# make" shell nil)))
+    (should (eq face (get-text-property 0 'face (todo-write-answer-text text format))))))
 
 ;;; Right to left
 
