@@ -197,9 +197,8 @@ Its plans stay and are paused for REASON, a string."
 
 (todo-write-host-define "ACP"
   :findings (lambda ()
-              (list (if (locate-library "acp")
-                        '(ok "ACP: acp.el is installed; todo-write-acp-connect connects a client")
-                      '(absent "acp.el for ACP")))))
+              (and (locate-library "acp")
+                   '((ok "ACP: acp.el is installed; todo-write-acp-connect connects a client")))))
 
 (defvar todo-write-acp-send-functions nil
   "Functions called with a client and a request that it is about to send.

@@ -6,8 +6,8 @@
 ;;; Commentary:
 
 ;; `M-x todo-write-doctor' checks what the package needs: first what stops everything,
-;; then the agents, last what is not installed.  It changes nothing and shows no agent
-;; text, so its report is safe in a bug report.
+;; then the agents and the machines.  It changes nothing and shows no agent text, so its
+;; report is safe in a bug report.
 
 ;;; Code:
 
@@ -61,30 +61,6 @@
        `((problem ,(format "The loaded module is version %s." loaded)
                   "Restart Emacs: it cannot unload a module."))))))
 
-(defun todo-write-doctor--journals ()
-  "Return the finding about the folder of the journals."
-  (let* ((folder (and todo-write-directory (expand-file-name todo-write-directory)))
-         (shown (and folder (todo-write-doctor--file folder)))
-         ;; It, or the one in which it would be made.
-         (present (and folder
-                       (locate-dominating-file
-                        folder (lambda (one) (file-exists-p (directory-file-name one)))))))
-    (cond
-     ((not folder)
-      (list 'note "Lists are kept in memory only." "Set todo-write-directory."))
-     ((not (and (file-accessible-directory-p present) (file-writable-p present)))
-      (list 'problem
-            (format "%s cannot be %s." shown (if (file-exists-p folder) "written" "created"))
-            "Set todo-write-directory to a folder of yours."))
-     ((not (file-directory-p folder))
-      (list 'ok (format "Journals will be in %s" shown)))
-     ((/= 0 (logand (file-modes folder) #o077))
-      (list 'problem (format "%s is accessible to other users (%o)." shown (file-modes folder))
-            (format "chmod 700 %s" shown)))
-     (t
-      (list 'ok (format "Journals in %s: %d" shown
-                        (length (directory-files folder nil "\\`[^.]+\\'" t))))))))
-
 (defun todo-write-doctor--agents ()
   "Return findings about the hosts and the agents, problems first."
   (seq-sort-by
@@ -92,12 +68,11 @@
    (append (todo-write-doctor--failures)
            (seq-mapcat
             (pcase-lambda ((cl-struct todo-write-host name mode state installed findings))
-              (append (and installed
-                           `(,(cond (state (list 'ok (format "%s: on" name)))
-                                    ((funcall installed)
-                                     (list 'note (format "%s: installed, but off" name)
-                                           (format "M-x %s" mode)))
-                                    (t (list 'absent name)))))
+              (append (cond ((null installed) nil)
+                            (state `((ok ,(format "%s: on" name))))
+                            ((funcall installed)
+                             `((note ,(format "%s: installed, but off" name)
+                                     ,(format "M-x %s" mode)))))
                       (and findings (funcall findings))))
             todo-write-host-all))))
 
@@ -113,25 +88,14 @@
 (defun todo-write-doctor--findings ()
   "Return what is found, an alist of (TITLE . FINDINGS), the most urgent first.
 A finding is a list (STATE TEXT REMEDY).  STATE is `ok', `note' for what is
-merely off, `problem', or `absent' for what is not installed: then TEXT is
-its name.  REMEDY is a sentence, nil or left out."
-  (let* ((agents (todo-write-doctor--agents))
-         (absent (seq-filter (lambda (finding) (eq 'absent (car finding))) agents)))
-    (seq-filter
-     #'cdr
-     `(("Emacs and the module" ,@(todo-write-doctor--emacs)
-        ,@(and module-file-suffix (todo-write-doctor--module)))
-       ("Journals" ,(todo-write-doctor--journals))
-       ("The program todo-write-mcp" ,(todo-write-mcp-setup-finding))
-       ("Agents" ,@(seq-difference agents absent #'eq))
-       ("Machines" ,@(todo-write-connect-findings))
-       ("Display" ,(if (bound-and-true-p todo-write-mode-line-mode)
-                       '(ok "Mode line: on")
-                     '(note "Mode line: off" "M-x todo-write-mode-line-mode")))
-       ("Not installed"
-        ,@(when absent
-            `((note ,(string-join (mapcar #'cadr absent) ", ")
-                    "Nothing to do.  If you use one of them, install it and check again."))))))))
+merely off, or `problem'.  REMEDY is a sentence, nil or left out."
+  (seq-filter
+   #'cdr
+   `(("Emacs and the module" ,@(todo-write-doctor--emacs)
+      ,@(and module-file-suffix (todo-write-doctor--module)))
+     ("The program todo-write-mcp" ,(todo-write-mcp-setup-finding))
+     ("Agents" ,@(todo-write-doctor--agents))
+     ("Machines" ,@(todo-write-connect-findings)))))
 
 ;;; Showing
 

@@ -27,7 +27,6 @@
      (todo-write-copy-put-sources)
      (todo-write-copy-put-module todo-write-copy-folder)
      (todo-write-doctor-tests--says
-      '(require 'todo-write-mode-line) '(todo-write-mode-line-mode)
       '(todo-write "a" "{\"todos\": []}")))
     ("No module, and no cargo to build it"
      (todo-write-copy-put-sources)
@@ -35,15 +34,6 @@
     ("A module of another version"
      (todo-write-copy-put-module todo-write-copy-folder "0.0.1")
      (todo-write-doctor-tests--says))
-    ("A journal folder that cannot be created"
-     (todo-write-copy-put-module todo-write-copy-folder)
-     (write-region "" nil (concat todo-write-copy-folder "file") nil 'silent)
-     (todo-write-doctor-tests--says '(setq todo-write-directory "~/file/journals")))
-    ("A journal folder that others can read"
-     (todo-write-copy-put-module todo-write-copy-folder)
-     (make-directory (concat todo-write-copy-folder "open"))
-     (set-file-modes (concat todo-write-copy-folder "open") #o755)
-     (todo-write-doctor-tests--says '(setq todo-write-directory "~/open/")))
     ("A host that is installed, but off"
      (todo-write-copy-put-module todo-write-copy-folder)
      (make-directory (concat todo-write-copy-folder ".claude/projects") t)
@@ -68,21 +58,15 @@ They are evaluated with a copy of the package.")
   (let ((text (todo-write-doctor-tests--set-up "Healthy")))
     (should (string-prefix-p "todo-write is in order." text))
     (should (string-match-p "Module .*, loaded$" text))
-    (should (string-match-p "Mode line: on" text))
     (should-not (string-match-p "PROBLEM" text))))
-
-(ert-deftest todo-write-doctor-says-last-what-is-not-installed ()
-  (let ((text (todo-write-doctor-tests--set-up "A module of another version")))
-    (should (string-match-p "\n\\* Not installed\n- \\[-\\] .*Efrit.*\n +→ Nothing to do\\..*\n\\'" text))
-    (should-not (string-match-p "Efrit.*\n\\(.*\n\\)*\\* Not installed" text))))
 
 (ert-deftest todo-write-doctor-says-first-what-stops-everything ()
   (pcase-dolist (`(,title . ,places)
                  '(("No module, and no cargo to build it"
-                    "^\\* Emacs and the module" "PROBLEM: The module" "^\\* Journals"
-                    "^\\* The program todo-write-mcp" "^\\* Display" "^\\* Not installed")
+                    "^\\* Emacs and the module" "PROBLEM: The module"
+                    "^\\* The program todo-write-mcp")
                    ("A host that is installed, but off"
-                    "^\\* The program todo-write-mcp" "^\\* Agents" "^\\* Display")))
+                    "^\\* The program todo-write-mcp" "^\\* Agents")))
     (let ((text (todo-write-doctor-tests--set-up title)) (at 0))
       (dolist (place places)
         (should (setq at (string-match place text at)))))))
@@ -96,13 +80,14 @@ They are evaluated with a copy of the package.")
 (ert-deftest todo-write-doctor-opens-no-connection-to-another-machine ()
   (todo-write-copy-with
     (todo-write-copy-put-module todo-write-copy-folder)
-    (should (string-match-p
-             "Not installed\n.*Claude Code and Codex"
-             (todo-write-doctor-tests--says
-              '(require 'tramp)
-              '(advice-add 'tramp-maybe-open-connection :override
-                           (lambda (&rest _) (error "A connection was opened")))
-              '(setq todo-write-follow-agents '((claude . "/ssh:build:~/.claude"))))))))
+    (should-not
+     (string-match-p
+      "Claude Code and Codex"
+      (todo-write-doctor-tests--says
+       '(require 'tramp)
+       '(advice-add 'tramp-maybe-open-connection :override
+                    (lambda (&rest _) (error "A connection was opened")))
+       '(setq todo-write-follow-agents '((claude . "/ssh:build:~/.claude"))))))))
 
 (ert-deftest todo-write-doctor-names-each-problem-and-its-remedy ()
   (pcase-dolist (`(,title ,problem ,remedy)
@@ -112,10 +97,6 @@ They are evaluated with a copy of the package.")
                    ("A module of another version"
                     "PROBLEM: The module ~/todo-write-dyn.* is version 0.0.1"
                     "There is no download .* prebuilt")
-                   ("A journal folder that cannot be created"
-                    "PROBLEM: ~/file/journals cannot be created" "Set todo-write-directory")
-                   ("A journal folder that others can read"
-                    "PROBLEM: ~/open is accessible to other users (755)" "chmod 700 ~/open")
                    ("A host that is installed, but off"
                     "\\[-\\] Claude Code and Codex: installed, but off"
                     "M-x todo-write-agents-mode")
