@@ -163,9 +163,7 @@ machine to ask, which is connected, or nil for this one."
   (unwind-protect
       (progn
         (unless machine
-          ;; Their processes are read, too.
-          (todo-write-follow-send-homes t)
-          (todo-write-hub-tell nil '(search)))
+          (todo-write-follow-send-homes t))
         (setq todo-write-follow--round (list (random (ash 1 32))))
         (todo-write-hub-tell
          machine
@@ -424,39 +422,20 @@ FOUND is a list of transcripts, the newest first."
 
 ;;; Reading a session in the minibuffer
 
-(defun todo-write-follow--status (process)
-  "Return in words what PROCESS, a plist or nil, says, or nil."
-  (if (plist-get process :is-suspended) "suspended"
-    (pcase (plist-get process :status)
-      ("busy" "working")
-      ("shell" "idle, 1 in background")
-      ((and status (or "waiting" "idle"))
-       (let ((reason (and (equal status "waiting")
-                          (or (plist-get process :needs) (plist-get process :waiting-for)))))
-         (if (stringp reason) (concat status ": " (todo-write-text-line reason)) status)))
-      (_ (and process "unknown")))))
-
 (defun todo-write-follow--choices (found)
   "Return the choices of the newest 300 sessions in FOUND, the project's first.
 FOUND is a list of plists, as from the module.  A choice is a list (TITLE
-FILE CELL...).  The cells are its age, its agent, what its process says,
-its machine and its working directory."
+FILE CELL...).  The cells are its age, its agent, its machine and its
+working directory."
   (mapcar
    (lambda (one)
      (pcase-let* (((map :path :modified :description) one)
-                  ((map :title :folder :agent) description)
-                  (machine (todo-write-machines-of path)))
+                  ((map :title :folder :agent) description))
        (list (todo-write-text-line (or title "(nothing asked yet)") 100)
              path
              (todo-write-text-age (/ modified 1000.0))
              (todo-write-agent-program-label agent)
-             ;; Claude Code keeps sessions/PID.json while it runs.
-             (or (todo-write-follow--status
-                  (todo-write-core-call todo-write-dyn--process-of machine
-                    ;; TRAMP is not asked, nor loaded.
-                    (let (file-name-handler-alist) (file-name-base path))))
-                 "")
-             (or machine "")
+             (or (todo-write-machines-of path) "")
              ;; It may be long, and a narrow frame cuts the last one.
              (if folder (todo-write-text-line (todo-write-follow--shown folder)) ""))))
    (seq-sort-by (lambda (one) (if (plist-get one :is-of-project) 0 1)) #'<

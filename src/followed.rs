@@ -102,15 +102,9 @@ impl Followed {
 
     /// The live process of a session.
     fn process(&self, session: &Session) -> Option<&LiveProcess> {
-        self.process_of(session.machine.as_deref(), session.claude_id()?)
-    }
-
-    /// The live process of the session with an id on a machine.
-    pub(crate) fn process_of(&self, machine: Option<&str>, session: &str) -> Option<&LiveProcess> {
+        let id = session.claude_id()?;
         let mut live = self.live.values().flatten();
-        live.find(|process| {
-            process.machine.as_deref() == machine && process.session.as_deref() == Some(session)
-        })
+        live.find(|process| process.machine == session.machine && process.session.as_deref() == Some(id))
     }
 
     /// How the agent of a session ended, of which no process lives. It was killed if it left its file.

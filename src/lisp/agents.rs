@@ -20,7 +20,6 @@ use crate::pid::{self, ProcessState};
 use crate::program::{Identity, Program};
 use crate::thread::activity::{By, Decision, Doing, End, Ending, Fact, Facts, Process, Reported, Turn};
 use crate::thread::{State, Thread};
-use crate::wire::program::Process as LiveProcess;
 
 /// Tells what happened in the turn of an agent by its host. The agent of a thread on disk has stopped, so only work
 /// needs to load that.
@@ -296,10 +295,5 @@ lisp! { env =>
         // No process has a number that is too large.
         let state = u32::try_from(id).map_or(ProcessState::Dead, |id| pid::state(id, start.as_deref()));
         Some(state).filter(|state| *state != ProcessState::Unknown)
-    }
-
-    /// Return the live process of SESSION, an id, on MACHINE, nil for this one, as its file tells, a plist, or nil.
-    fn process_of(machine: Option<String>, session: String) -> Option<LiveProcess> {
-        with_module(|module| module.followed.process_of(machine.as_deref(), &session).cloned())
     }
 }

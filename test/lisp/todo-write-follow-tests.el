@@ -265,6 +265,18 @@ Return its name."
     (insert-file-contents-literally (format "/proc/%d/stat" (emacs-pid)))
     (nth 21 (split-string (replace-regexp-in-string "(.*)" "name" (buffer-string))))))
 
+(defun todo-write-follow-tests--await-processes (home folder)
+  "Wait until all files of processes below HOME are read as they are now.
+Those of a further session, whose transcript is in FOLDER, are the last."
+  (dolist (name '("m" "n"))
+    (let ((thread (todo-write-follow (todo-write-follow-tests--session
+                                      (expand-file-name (concat name ".jsonl") folder)
+                                      name "Mark"))))
+      (todo-write-follow-tests--process
+       home "{\"sessionId\":%S,\"procStart\":%S,\"status\":\"waiting\",\"waitingFor\":\"me\"}"
+       name (todo-write-follow-tests--start))
+      (todo-write-test-wait (lambda () (eq 'waiting (car (todo-write-activity thread))))))))
+
 (defmacro todo-write-follow-tests--with-process (&rest body)
   "Evaluate BODY with a followed session, whose process reports its status.
 `thread' is its key.  (says STATUS MORE) lets its process report STATUS and
@@ -757,40 +769,30 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
 
 (ert-deftest todo-write-follow-tests-sessions-of-both-agents-are-offered ()
   (todo-write-follow-tests--with
-    (let ((start (todo-write-follow-tests--start)))
-      (session "a" "Bake")
-      (todo-write-follow-tests--process
-       home "{\"sessionId\":\"a\",\"procStart\":%S,\"status\":\"waiting\",\"waitingFor\":\"plan\"}"
-       start)
-      (set-file-times (apply #'todo-write-follow-tests--rollout home "c" project
-                             todo-write-follow-tests--codex-prompt)
-                      (time-subtract nil 100))
-      ;; A reviewer's session is not one of the user's.
-      (todo-write-follow-tests--append
-       (expand-file-name ".codex/sessions/2026/11/22/rollout-2026-11-22T09-00-00-r.jsonl" home)
-       `(:timestamp "2026-11-22T09:00:00.000Z" :type "session_meta"
-         :payload (:id "r" :cwd ,project :parent_thread_id "c")))
-      ;; Its own thread reads the processes.
-      (todo-write-test-wait
-       (lambda ()
-         (todo-write-follow--offered project nil)
-         (todo-write-dyn--process-of nil "a")))
-      (cl-letf (((symbol-function 'frame-width) (lambda (&rest _) 200))
-                ((symbol-function 'completing-read)
-                 (lambda (_prompt table &rest _)
-                   (let ((titles (all-completions "" table)))
-                     (should (equal titles '("Bake" "Bake with Codex")))
-                     (should (equal
-                              (mapcar (lambda (affixed)
-                                        (substring-no-properties (nth 2 affixed)))
-                                      (funcall (alist-get 'affixation-function
-                                                          (cdr (completion-metadata "" table nil)))
-                                               titles))
-                              (list (concat "             now    Claude Code  waiting: plan  "
-                                            project)
-                                    (concat "  1 min  Codex                       " project))))
-                     (car titles)))))
-        (todo-write-follow--read-session)))))
+    (session "a" "Bake")
+    (set-file-times (apply #'todo-write-follow-tests--rollout home "c" project
+                           todo-write-follow-tests--codex-prompt)
+                    (time-subtract nil 100))
+    ;; A reviewer's session is not one of the user's.
+    (todo-write-follow-tests--append
+     (expand-file-name ".codex/sessions/2026/11/22/rollout-2026-11-22T09-00-00-r.jsonl" home)
+     `(:timestamp "2026-11-22T09:00:00.000Z" :type "session_meta"
+       :payload (:id "r" :cwd ,project :parent_thread_id "c")))
+    (cl-letf (((symbol-function 'frame-width) (lambda (&rest _) 200))
+              ((symbol-function 'completing-read)
+               (lambda (_prompt table &rest _)
+                 (let ((titles (all-completions "" table)))
+                   (should (equal titles '("Bake" "Bake with Codex")))
+                   (should (equal
+                            (mapcar (lambda (affixed)
+                                      (substring-no-properties (nth 2 affixed)))
+                                    (funcall (alist-get 'affixation-function
+                                                        (cdr (completion-metadata "" table nil)))
+                                             titles))
+                            (list (concat "             now    Claude Code  " project)
+                                  (concat "  1 min  Codex        " project))))
+                   (car titles)))))
+      (todo-write-follow--read-session))))
 
 ;;; The mode
 
@@ -1274,9 +1276,7 @@ UUID begins the names of the lines."
     (says "idle")
     (todo-write-test-wait (lambda () (eq 'done (state))))
     (says "waiting" ",\"waitingFor\":\"dialog open\"")
-    (todo-write-test-wait
-     (lambda () (equal "waiting" (plist-get (todo-write-dyn--process-of nil "a")
-                                            :status))))
+    (todo-write-follow-tests--await-processes home folder)
     (todo-write-follow file)
     (should (eq 'done (state)))
     ;; Within a turn, Claude Code opened it.
@@ -1294,14 +1294,14 @@ UUID begins the names of the lines."
          :message (:role "user" :content "<command-name>/clear</command-name>\n<command-args></command-args>")))
       (write-region "{\"sessionId\":\"b\",\"status\":\"idle\"}" nil own nil 'silent)
       (should (equal "claude:b" (todo-write-follow cleared)))
-      (todo-write-test-wait (lambda () (todo-write-dyn--process-of nil "b")))
+      (todo-write-follow-tests--await-processes home folder)
       (todo-write-follow cleared)
       (should-not (todo-write-agent "claude:b"))
       ;; By /resume, the process is busy for a moment, and goes back to the first session.
       (write-region "{\"sessionId\":\"b\",\"status\":\"busy\"}" nil own nil 'silent)
       (todo-write-test-wait (lambda () (todo-write-agent "claude:b")))
       (says "idle")
-      (todo-write-test-wait (lambda () (not (todo-write-dyn--process-of nil "b"))))
+      (todo-write-follow-tests--await-processes home folder)
       (todo-write-follow cleared)
       (should-not (todo-write-agent "claude:b")))))
 
@@ -1378,8 +1378,7 @@ UUID begins the names of the lines."
     (todo-write-request "claude:a" :id "1" :kind 'permission :title "Bash: rm"
                         :options '((:label "Yes" :kind allow :value t)) :answer #'ignore)
     (signal-process child 'stop)
-    (todo-write-test-wait
-     (lambda () (plist-get (todo-write-dyn--process-of nil "a") :is-suspended)))
+    (todo-write-follow-tests--await-processes home folder)
     (todo-write-follow file)
     (should (eq 'waiting (state)))
     (should (todo-write-requests "claude:a"))
