@@ -407,11 +407,6 @@ and `todo-write-events-activity'."
       ((and activity (or 'working 'waiting 'failed))
        (cons activity (plist-get known :reason))))))
 
-(defun todo-write-activity-since (thread)
-  "Return the time of THREAD's last transition of activity, or nil.
-It is in milliseconds since the epoch."
-  (plist-get (todo-write-events-activity thread) :since))
-
 (defvar todo-write-events--reading (make-hash-table :test #'equal)
   "How much of a session is read, in percent, by the threads of those being read.")
 

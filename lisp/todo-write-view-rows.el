@@ -319,7 +319,7 @@ While its session is being read, return how much of it is.  PAUSED is why
 the plan is paused, or nil."
   (pcase-let* ((percent (todo-write-events-reading thread))
                (`(,activity . ,reason) (todo-write-activity thread))
-               (since (todo-write-activity-since thread))
+               (since (plist-get (todo-write-events-activity thread) :since))
                (age (and since (todo-write-text-age (/ since 1000))))
                (age (if (member age '(nil "now")) "" (concat " " age)))
                (reason (and reason (concat ": " (todo-write-text-line reason)))))

@@ -33,7 +33,7 @@ That is a list of (THREAD WHAT DATA)."
 (ert-deftest todo-write-activity-is-the-last-one-that-the-host-reported ()
   (todo-write-with-store
     (should-not (todo-write-activity "a"))
-    (should-not (todo-write-activity-since "a"))
+    (should-not (plist-get (todo-write-events-activity "a") :since))
     (pcase-dolist (`(,said ,activity)
                    '(((working) (working))
                      ((waiting "May I run make?") (waiting . "May I run make?"))
@@ -41,7 +41,7 @@ That is a list of (THREAD WHAT DATA)."
                      ((nil) nil)))
       (apply #'todo-write-set-activity "a" said)
       (should (equal (todo-write-activity "a") activity))
-      (should (natnump (todo-write-activity-since "a"))))
+      (should (natnump (plist-get (todo-write-events-activity "a") :since))))
     (ert-info ("No list was begun")
       (should-not (todo-write-threads)))))
 
@@ -114,7 +114,7 @@ That is a list of (THREAD WHAT DATA)."
     (todo-write-set-activity "a" 'working)
     (todo-write-forget "a")
     (should-not (todo-write-activity "a"))
-    (should-not (todo-write-activity-since "a"))))
+    (should-not (plist-get (todo-write-events-activity "a") :since))))
 
 (provide 'todo-write-activity-tests)
 ;;; todo-write-activity-tests.el ends here

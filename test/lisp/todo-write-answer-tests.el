@@ -439,7 +439,7 @@ The lengths of the pauses, in seconds, are in `pauses', newest first."
               ((symbol-function 'todo-write-terminal-tmux-pane) (lambda (_) "work:1.0")))
       (dolist (thread '(nil "gemini-x"))
         (should (string-prefix-p
-                 "garden: permission prompt; answer it there, in the tmux pane work:1.0"
+                 "garden: permission prompt; answer it there, in process 17, tmux pane work:1.0"
                  (todo-write-answer-tests--refers thread))))
       ;; Another agent's request is not an answer to this one's question.
       (todo-write-request "b" :id "1" :kind 'permission :title "ls" :answer #'ignore)
@@ -453,7 +453,7 @@ The lengths of the pauses, in seconds, are in `pauses', newest first."
     (todo-write-set-activity "x" 'waiting "permission prompt")
     (cl-letf (((symbol-function 'todo-write-agent-pid) (lambda (_) 17))
               ((symbol-function 'todo-write-terminal-tmux-pane) (lambda (_) "p3:0.0")))
-      (should (equal "shop: permission prompt; answer it there, in the tmux pane p3:0.0"
+      (should (equal "shop: permission prompt; answer it there, in process 17, tmux pane p3:0.0"
                      (todo-write-answer-tests--refers "x")))
       (let ((header (lambda (&rest request)
                       (apply #'todo-write-request "x" :id "1" :kind 'permission :title "ls" request)

@@ -499,8 +499,8 @@ transitions, (KEY . STATE), newest first."
     (cl-letf (((symbol-function 'todo-write-agent-pid) (lambda (_) 4194303))
               ((symbol-function 'todo-write-terminal-tmux-pane) (lambda (_) "main:1.0")))
       (should (equal (car (todo-write-attention-tests--messages (todo-write-next-waiting)))
-                     (concat "login has no buffer in this Emacs; process 4194303, "
-                             "tmux pane main:1.0 in /srv/login/")))
+                     (concat "login has no buffer in this Emacs; it runs in process 4194303, "
+                             "tmux pane main:1.0; its folder is /srv/login/")))
       (should (equal "a" todo-write-view-thread)))))
 
 (ert-deftest todo-write-attention-shows-the-tmux-pane-of-an-agent ()

@@ -584,7 +584,7 @@ MORE are further fields."
                 ((symbol-function 'message)
                  (lambda (format &rest args) (setq said (apply #'format format args)))))
         (todo-write-attention-visit-agent-of key))
-      (should (string-search "it is on build in /ssh:one:/home/me/garden" said)))))
+      (should (string-search "it runs in a terminal of build; its folder is /ssh:one:/home/me/garden" said)))))
 
 ;;; Names and options
 

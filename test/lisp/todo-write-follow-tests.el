@@ -361,7 +361,7 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
        home "{\"sessionId\":\"a\",\"procStart\":%S,\"status\":\"idle\"}" start)
       (todo-write-test-wait (lambda () (eq 'paused (todo-write-state "claude:a"))))
       (should (= 100000 (plist-get (todo-write-times "claude:a" "t1") :spent)))
-      (should (<= 299 (- (float-time) (/ (todo-write-activity-since "claude:a") 1000.0)))))))
+      (should (<= 299 (- (float-time) (/ (plist-get (todo-write-events-activity "claude:a") :since) 1000.0)))))))
 
 (ert-deftest todo-write-follow-tests-a-process-may-go-on-to-another-session ()
   (todo-write-follow-tests--with-process
