@@ -188,12 +188,7 @@ See `todo-write-dyn--report-program', also for REASON and ENDING."
 (defun todo-write-agents--serve (program thread)
   "Let PROGRAM serve THREAD from now on."
   (setf (alist-get thread (todo-write-socket-program-sessions program) nil nil #'equal)
-        (float-time))
-  ;; For more, the one without a call for the longest time ends.
-  (when (length> (todo-write-socket-program-sessions program) 64)
-    (todo-write-agents--end-sessions
-     program (list (caar (seq-sort-by #'cdr #'< (todo-write-socket-program-sessions program))))
-     "lost" "no call for a while")))
+        (float-time)))
 
 (defun todo-write-agents--begin-subagent (program thread session task)
   "Begin THREAD, of a subagent that works for the thread SESSION of PROGRAM.
@@ -254,10 +249,6 @@ that resembles TASK, else below the item in progress."
 What its agents do is unknown, and their time stops."
   (todo-write-events-apply-each (lambda (thread) (todo-write-agents--report thread "lost"))
                                 (mapcar #'car (todo-write-socket-program-sessions program)))
-  (let ((broken (seq-remove #'todo-write-socket-live-p todo-write-socket-programs)))
-    (when (length> broken 64)
-      (todo-write-agents--lose-program
-       (car (seq-sort-by #'todo-write-socket-program-ended #'< broken)))))
   ;; A killed process closes its files before its id is free.
   (run-with-timer 0.2 nil #'todo-write-agents--check-programs))
 

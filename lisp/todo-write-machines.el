@@ -114,20 +114,8 @@ only TRAMP can get there."
   (plist-get (todo-write-core-call todo-write-dyn--identity thread) :machine))
 
 (defun todo-write-machines-host (thread project)
-  "Return the name of the machine of THREAD's agent, or nil for this one.
-PROJECT is the thread's.  If its machine has no name, return the host in
-PROJECT.  No connection is opened."
-  (or (todo-write-machines-of-thread thread)
-      (and (stringp project)
-           (or (todo-write-machines-of project)
-               (and (string-match
-                     (rx bos "/" (? (* (not "/")) "|")     ; hops
-                         (+ (not (any "/:|"))) ":" (? (* (not (any "/:|@"))) "@")
-                         (group (or (+ (not (any "/:|@#%[")))
-                                    (seq "[" (+ (any "0-9a-fA-F:")) "]")))
-                         (? (any "#%") (* (not (any "/:|")))) ":")
-                     project)
-                    (match-string 1 project))))))
+  "Return the name of the machine of THREAD, in PROJECT, or nil for this one."
+  (or (todo-write-machines-of-thread thread) (todo-write-machines-of project)))
 
 (defun todo-write-machines-local-name (file)
   "Return FILE without the prefix of its machine, if that is known."

@@ -238,37 +238,6 @@
       (todo-write-agents--check-programs)
       (todo-write-test-wait (lambda () (eq (todo-write-state "claude:a") 'paused))))))
 
-(ert-deftest todo-write-mcp-a-program-serves-64-sessions-and-ends-them-all ()
-  (todo-write-with-socket
-    (let* ((program (todo-write-socket-test-hello :client "codex-mcp-client"))
-           (keys (mapcar (lambda (n) (format "codex:s%d" n)) (number-sequence 1 70)))
-           (active (lambda ()
-                     (seq-count (lambda (key) (eq 'active (todo-write-state key))) keys))))
-      (dolist (key keys)
-        (should (car (todo-write-socket-test-write program (substring key 6) "One")))
-        (should (<= (funcall active) 64)))
-      (should (= 64 (funcall active)))
-      ;; Those of the oldest calls are paused, and go on with the next one.
-      (should (eq 'paused (todo-write-state "codex:s1")))
-      (todo-write-socket-test-write program "s1" "One")
-      (should (eq 'active (todo-write-state "codex:s1")))
-      (todo-write-socket-test-send program '(:type "bye"))
-      (delete-process program)
-      (todo-write-test-wait (lambda () (= 0 (funcall active))))
-      (should (equal "session ended" (plist-get (todo-write-summary "codex:s70") :reason))))))
-
-(ert-deftest todo-write-mcp-programs-that-broke-do-not-pile-up ()
-  (todo-write-with-socket
-    (dotimes (n 100)
-      (let ((program (todo-write-socket-test-hello :id (format "id-%d" n))))
-        (todo-write-socket-test-write program (format "s%d" n) "One")
-        (delete-process program)))
-    ;; Their process lives, so they could come back for a minute.
-    (todo-write-test-wait (lambda () (null (todo-write-socket-test-live))))
-    (todo-write-test-wait (lambda () (eq 'paused (todo-write-state "claude:s0"))))
-    (should (eq 'active (todo-write-state "claude:s99")))
-    (should (<= (length todo-write-socket-programs) 64))))
-
 ;;; Sessions that change, and subagents
 
 (defun todo-write-mcp-tests--call (program session &rest call)
