@@ -19,19 +19,6 @@
 (require 'todo-write-buffer)
 (require 'todo-write-socket)
 
-(defcustom todo-write-follow-agents
-  (list (cons 'claude (todo-write-core-agent-folder 'claude))
-        (cons 'codex (todo-write-core-agent-folder 'codex)))
-  "Agents whose sessions are followed, as a list of (AGENT . FOLDER).
-AGENT is `claude' for Claude Code or `codex' for Codex; FOLDER is its
-folder of settings and sessions.  An agent may have several folders.
-A remote folder is that of an agent on another machine, in place of the
-usual ones there; see `todo-write-connect'."
-  :type '(repeat (cons (choice (const :tag "Claude Code" claude) (const :tag "Codex" codex))
-                       directory))
-  :group 'todo-write
-  :package-version '(todo-write . "0.2.0"))
-
 (defvar todo-write-follow-interval 2
   "Seconds between looks at the transcripts that are followed.
 Changes that the system reports show at once.  Some file systems report

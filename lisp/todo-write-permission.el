@@ -42,9 +42,7 @@ See `todo-write-socket--roles'."
             (here (and (null (todo-write-socket-program-remote program))
                        (expand-file-name project)))
             (request (todo-write-core-call todo-write-dyn--request-of question here)))
-       (if (or (null request)
-               (and (equal "codex" (plist-get request :program))
-                    (null todo-write-socket-codex-folders)))
+       (if (null request)
            (todo-write-socket-answer program message nil "The user is not asked.")
          (todo-write-permission--ask
           program message

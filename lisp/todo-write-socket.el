@@ -32,17 +32,22 @@ gives the programs the new name."
   :type '(choice (const :tag "The usual file" nil) file)
   :package-version '(todo-write . "0.2.0"))
 
-(defcustom todo-write-socket-codex-folders (list (todo-write-core-agent-folder 'codex))
-  "Folders of Codex whose questions you can answer in Emacs.
-Emacs connects to the daemon that Codex has started in such a folder, if
-only you can reach the socket of that, and starts none.  On a connected
-machine, the folders there are used.  Only the first four folders
-count on each machine.  nil answers Codex in its terminal
-only, everywhere.  After a change, switch `todo-write-agents-mode'
-off and on."
+(defcustom todo-write-follow-agents
+  (list (cons 'claude (todo-write-core-agent-folder 'claude))
+        (cons 'codex (todo-write-core-agent-folder 'codex)))
+  "Agents whose sessions are followed, as a list of (AGENT . FOLDER).
+AGENT is `claude' for Claude Code or `codex' for Codex; FOLDER is its
+folder of settings and sessions.  An agent may have several folders.
+You can answer Codex in Emacs, too: the daemon that it has started in such
+a folder is asked, if only you can reach its socket, and none is started;
+in the first four folders on each machine, and after a change once
+`todo-write-agents-mode' was switched off and on.
+A remote folder is that of an agent on another machine, in place of the
+usual ones there; see `todo-write-connect'."
+  :type '(repeat (cons (choice (const :tag "Claude Code" claude) (const :tag "Codex" codex))
+                       directory))
   :group 'todo-write
-  :type '(repeat directory)
-  :package-version '(todo-write . "0.3.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defvar todo-write-socket--roles nil
   "Alist of the roles of programs, strings, and functions.
@@ -89,9 +94,9 @@ A message says which, or why the socket cannot be opened safely."
     (todo-write-hub-tell
      nil `(door (:welcome ,(todo-write-socket-welcome)
                  :socket ,(and todo-write-socket (expand-file-name todo-write-socket))
-                 :codex ,(vconcat (mapcar #'expand-file-name
-                                          (seq-remove #'file-remote-p
-                                                      todo-write-socket-codex-folders)))))))
+                 :codex ,(cl-loop for (agent . folder) in todo-write-follow-agents
+                                  when (and (eq agent 'codex) (not (file-remote-p folder)))
+                                  vconcat (list (expand-file-name folder)))))))
   (setq todo-write-socket-wanted t)
   (add-hook 'todo-write-hub-functions #'todo-write-socket--receive)
   (add-hook 'todo-write-hub-begin-hook #'todo-write-socket--open-again))

@@ -87,7 +87,8 @@
                                (file-truename (make-temp-file "garden" t))))
          (codex-checks-process nil)
          (todo-write-socket (todo-write-socket-test-file))
-         (todo-write-socket-codex-folders (list (expand-file-name ".codex" codex-checks-home))))
+         (todo-write-follow-agents
+          `((codex . ,(expand-file-name ".codex" codex-checks-home)))))
     (todo-write-with-store
       (hosts-with-responses
        steps

@@ -195,7 +195,7 @@ answer that allows always."
   (let ((file (todo-write-socket-test-file)))
     (todo-write-user-eval
      `(setq todo-write-socket ,file
-            todo-write-socket-codex-folders (list ,(expand-file-name "none" (file-name-directory file))))
+            todo-write-follow-agents nil)
      '(todo-write-agents-mode))
     (todo-write-test-wait (lambda () (file-exists-p file)))
     file))

@@ -510,17 +510,6 @@ FIELDS are further ones of the question.  Return the connection."
       (should (equal "Allow all changes of /a, /b in this session"
                      (cadr (todo-write-permission-tests--labels)))))))
 
-(ert-deftest todo-write-permission-codex-asks-nothing-if-the-user-wants-that ()
-  (todo-write-permission-tests--with
-    (let* ((todo-write-socket-codex-folders nil)
-           (hook (todo-write-socket-test-hello :role "permission" :id "guest"))
-           (answer (todo-write-socket-test-call
-                    hook '(:session "s1" :arguments (:hook_event_name "CodexRequest"
-                                                     :tool_name "Command"
-                                                     :tool_input (:command "ls"))))))
-      (should-not (car answer))
-      (should-not (todo-write-requests)))))
-
 (ert-deftest todo-write-permission-several-requests-of-codex-stand-side-by-side ()
   (todo-write-permission-tests--with
     (todo-write-permission-tests--codex "Command" '(:command "one"))
