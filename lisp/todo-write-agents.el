@@ -160,19 +160,15 @@ Its agent has one at a time: the user called /clear or /resume."
 
 (defun todo-write-agents--begin (program thread)
   "Set the agent of THREAD, for which PROGRAM makes a call, to working.
-At its first call, or if the user forgot THREAD, set its project and title."
-  (let* ((before (todo-write-socket-serving thread))
-         (first (not (and (eq before program)
-                          (todo-write-core-call todo-write-dyn--loaded-p thread)
-                          (plist-get (todo-write-summary thread) :title)))))
-    (when first
+At its first call, or if the user forgot THREAD, set its project."
+  (let ((before (todo-write-socket-serving thread)))
+    (unless (and (eq before program)
+                 (todo-write-core-call todo-write-dyn--loaded-p thread))
       (unless (memq before (list nil program))
         (setf (alist-get thread (todo-write-socket-program-sessions before) nil t #'equal) nil))
       (todo-write-begin thread :project (todo-write-socket-project program)))
     (todo-write-agents--serve program thread)
-    (todo-write-agents--report thread "call")
-    (when first
-      (todo-write-socket-set-title thread nil))))
+    (todo-write-agents--report thread "call")))
 
 (defun todo-write-agents--report (thread word &optional reason ending)
   "Report that the program that serves THREAD says WORD of its agent.
@@ -232,8 +228,8 @@ that resembles TASK, else below the item in progress."
          thread
          (or (car (member activity '("suspended" "idle" "working" "waiting" "failed"))) "unknown")
          (and reason (todo-write-text-line reason 200)))
-        (when title
-          (todo-write-socket-set-title thread (todo-write-text-line title 200))))))))
+        (unless (or (null title) (plist-get (todo-write-summary thread) :title))
+          (todo-write-observe thread "TITLE" (todo-write-text-line title 200))))))))
 
 (defun todo-write-agents--take-up (program thread)
   "Let PROGRAM serve THREAD if there is a plan of that key."

@@ -73,7 +73,6 @@ See `todo-write-socket--roles'."
                 :blind (and claude (not (equal "process" (plist-get message :source)))))))
     (unless (plist-get (todo-write-about thread) :project)
       (todo-write-begin thread :project (todo-write-socket-project program)))
-    (todo-write-socket-set-title thread nil)
     ;; Dialogs of Claude Code come one after the other: the terminal has answered others.
     (when (and claude (not (plist-get message :subagent)))
       (dolist (other todo-write-permission--calls)

@@ -277,23 +277,6 @@ client that does not name its session has its own thread."
   (seq-find (lambda (program) (assoc thread (todo-write-socket-program-sessions program)))
             todo-write-socket-programs))
 
-;;; Titles
-
-(defun todo-write-socket-set-title (thread found)
-  "Give THREAD the title FOUND, unless it has one.
-If FOUND is nil, name the agent and the project until its host tells one."
-  (when (todo-write-core-call todo-write-dyn--loaded-p thread)
-    (let* ((title (plist-get (todo-write-summary thread) :title))
-           (program (todo-write-socket-serving thread))
-           (name (and program
-                      (format "%s in %s" (todo-write-socket-client program)
-                              (let (file-name-handler-alist)
-                                (file-name-nondirectory
-                                 (directory-file-name (todo-write-socket-project program))))))))
-      (when (or (and found (member title (list nil name)))
-                (and name (null title)))
-        (todo-write-observe thread "TITLE" (or found name))))))
-
 ;;; Projects
 
 (defun todo-write-socket-project (program)

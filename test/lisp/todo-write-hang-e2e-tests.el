@@ -201,7 +201,7 @@ Return the connection."
                 (todo-write-test-wait
                  (lambda ()
                    (and (sees "s1" here) (sees "o1" there)
-                        (string-search "Claude Code in project"
+                        (string-search "project"
                                        (cadr (todo-write-hang-tests--state file))))))
                 (todo-write-stuck-stop)
                 ;; The first call of a session, whose project is there.
