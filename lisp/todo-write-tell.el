@@ -79,14 +79,7 @@ It was not told of them, nor were they copied for the user, who can tell it."
   "Call FUNCTION with the undelivered text for the agent of THREAD, or nil.
 If it returns non-nil, the text counts as delivered."
   (let* ((edits (todo-write-core-call todo-write-dyn--untold-edits thread))
-         (comments
-          (let ((size 0))
-            (seq-take-while (lambda (comment)
-                              ;; The others come later.
-                              (prog1 (< size 32000)
-                                (cl-incf size (+ (length (plist-get comment :text))
-                                                 (length (plist-get comment :quote))))))
-                            (todo-write-tell--untold thread))))
+         (comments (todo-write-tell--untold thread))
          (delivered (funcall function (todo-write-tell--text thread edits comments))))
     (when delivered
       (todo-write-plan-note-told thread comments)
