@@ -261,14 +261,6 @@ See `todo-write-agents--end-sessions', also for ENDING."
   (todo-write-agents--end-sessions
    program (mapcar #'car (todo-write-agents--forget-program program)) word reason ending))
 
-(defun todo-write-agents--lose-program (program)
-  "Pause the plans of PROGRAM, which has had no connection for a while.
-Its agents may work on; they go on with their plans when it is back."
-  (let ((machine (todo-write-socket-program-remote program)))
-    (todo-write-agents--end-program program "lost"
-                                    (if machine (format "no connection to %s" machine)
-                                      "not connected for a minute"))))
-
 (defun todo-write-agents--end-sessions (program threads word reason &optional ending)
   "Let PROGRAM no longer serve THREADS; report WORD, REASON and ENDING of them.
 See `todo-write-dyn--report-program'.  Of those that another program serves
@@ -286,31 +278,32 @@ now, nothing is reported."
 (defun todo-write-agents--check-programs ()
   "Find programs that were killed, and agents that are quiet."
   (todo-write-events-apply-each
-   #'todo-write-agents--check-program
+   (lambda (program)
+     (let ((ended (todo-write-socket-program-ended program))
+           (process (todo-write-socket-pid program)))
+       (cond
+        ;; A program that reports what its agent does needs no guess.
+        ((and (null ended) (todo-write-socket-program-reports-activity program)))
+        ((null ended)
+         (pcase-dolist (`(,thread . ,time)
+                        (copy-sequence (todo-write-socket-program-sessions program)))
+           (let ((quiet (- (float-time) time)))
+             (cond
+              ((> quiet todo-write-agents-quiet)
+               (todo-write-agents--end-sessions program (list thread) "lost" "no call for a while"))
+              ((> quiet todo-write-agents-silence)
+               ;; Its time goes on: nothing says that it stopped.
+               (todo-write-agents--report thread "unknown"))))))
+        ((and process (eq 'dead (todo-write-core-call todo-write-dyn--process-state process nil)))
+         (todo-write-agents--end-program program "ended" "agent exited" 'killed))
+        ;; A tunnel may have been cut, or `todo-write-agents-mode' switched off.  Its agents may
+        ;; work on; they go on with their plans when it is back.
+        ((> (- (float-time) ended) todo-write-agents-silence)
+         (let ((machine (todo-write-socket-program-remote program)))
+           (todo-write-agents--end-program program "lost"
+                                           (if machine (format "no connection to %s" machine)
+                                             "not connected for a minute")))))))
    (seq-filter #'todo-write-socket-program-sessions todo-write-socket-programs)))
-
-(defun todo-write-agents--check-program (program)
-  "End the sessions of PROGRAM if it is dead, and note those that are quiet."
-  (let ((ended (todo-write-socket-program-ended program)))
-    (cond
-     ;; A program that reports what its agent does needs no guess.
-     ((and (null ended) (todo-write-socket-program-reports-activity program)))
-     ((null ended)
-      (pcase-dolist (`(,thread . ,time)
-                     (copy-sequence (todo-write-socket-program-sessions program)))
-        (let ((quiet (- (float-time) time)))
-          (cond
-           ((> quiet todo-write-agents-quiet)
-            (todo-write-agents--end-sessions program (list thread) "lost" "no call for a while"))
-           ((> quiet todo-write-agents-silence)
-            ;; Its time goes on: nothing says that it stopped.
-            (todo-write-agents--report thread "unknown"))))))
-     ((when-let* ((process (todo-write-socket-pid program)))
-        (eq 'dead (todo-write-core-call todo-write-dyn--process-state process nil)))
-      (todo-write-agents--end-program program "ended" "agent exited" 'killed))
-     ;; A tunnel may have been cut, or `todo-write-agents-mode' switched off.
-     ((> (- (float-time) ended) todo-write-agents-silence)
-      (todo-write-agents--lose-program program)))))
 
 (add-hook 'todo-write-hub-check-hook #'todo-write-agents--check-programs)
 (todo-write-socket-define-role "tool" #'todo-write-agents--receive)
