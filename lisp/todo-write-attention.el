@@ -144,33 +144,30 @@ If it has none, show its plan and say where it runs."
   "The thread whose agent `todo-write-next-waiting' visited last.")
 
 ;;;###autoload
-(defun todo-write-next-waiting (&optional choose)
+(defun todo-write-next-waiting ()
   "Go to the agent that has waited for you longest: show what it asks.
 If it asks nothing that Emacs knows, go to its own buffer.  Called again
-from there, go to the next; after the last, to the first again.  With a
-prefix argument CHOOSE, read any agent with completion."
-  (interactive "P")
-  (if choose
-      (todo-write-attention-visit-agent-of (todo-write-read-thread "Go to: "))
-    (let* ((waiting (seq-filter (lambda (agent) (eq 'needs-you (plist-get agent :attention)))
-                                (todo-write-agents)))
-           ;; A terminal elsewhere is no buffer here, any agent's request is in one, and the
-           ;; plan of an agent need not be where this command went.
-           (here (if (or (eq last-command 'todo-write-next-waiting)
-                         (derived-mode-p 'todo-write-answer-mode)
-                         (and (derived-mode-p 'todo-write-view-mode)
-                              (equal todo-write-view-thread todo-write-attention--visited)))
-                     todo-write-attention--visited
-                   (unless (derived-mode-p 'todo-write-view-mode)
-                     todo-write-view-thread)))
-           (next (or (cadr (seq-drop-while
-                            (lambda (agent) (not (equal here (plist-get agent :thread))))
-                            waiting))
-                     (car waiting))))
-      (if (null next)
-          (message "No agent needs you")
-        (setq todo-write-attention--visited (plist-get next :thread))
-        (todo-write-attention-attend next)))))
+from there, go to the next; after the last, to the first again."
+  (interactive)
+  (let* ((waiting (seq-filter (lambda (agent) (eq 'needs-you (plist-get agent :attention)))
+                              (todo-write-agents)))
+         ;; A terminal elsewhere is no buffer here, any agent's request is in one, and the
+         ;; plan of an agent need not be where this command went.
+         (here (if (or (eq last-command 'todo-write-next-waiting)
+                       (derived-mode-p 'todo-write-answer-mode)
+                       (and (derived-mode-p 'todo-write-view-mode)
+                            (equal todo-write-view-thread todo-write-attention--visited)))
+                   todo-write-attention--visited
+                 (unless (derived-mode-p 'todo-write-view-mode)
+                   todo-write-view-thread)))
+         (next (or (cadr (seq-drop-while
+                          (lambda (agent) (not (equal here (plist-get agent :thread))))
+                          waiting))
+                   (car waiting))))
+    (if (null next)
+        (message "No agent needs you")
+      (setq todo-write-attention--visited (plist-get next :thread))
+      (todo-write-attention-attend next))))
 
 ;;; Taking up a session that has ended
 

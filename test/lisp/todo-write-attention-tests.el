@@ -369,22 +369,6 @@ transitions, (KEY . STATE), newest first."
                    (todo-write-attention-tests--messages (todo-write-next-waiting))))
     (should (equal "*scratch*" (buffer-name (window-buffer))))))
 
-(ert-deftest todo-write-next-waiting-with-a-prefix-reads-any-agent-grouped-by-state ()
-  (todo-write-attention-tests--with-chats '("a" "b")
-    (todo-write-set-activity "a" 'waiting)
-    (todo-write-set-activity "b" 'working)
-    (let (groups)
-      (cl-letf (((symbol-function 'completing-read)
-                 (lambda (_prompt table &rest _)
-                   (let ((group (completion-metadata-get
-                                 (completion-metadata "" table nil) 'group-function)))
-                     (setq groups (mapcar (lambda (key) (funcall group key nil))
-                                          (all-completions "" table))))
-                   "b")))
-        (todo-write-next-waiting t))
-      (should (equal groups '("waiting" "working")))
-      (should (equal "chat b" (buffer-name (window-buffer)))))))
-
 (ert-deftest todo-write-attention-finds-the-terminal-buffer-of-a-process ()
   (skip-unless (file-directory-p "/proc/self"))
   (with-temp-buffer
