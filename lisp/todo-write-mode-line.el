@@ -10,7 +10,7 @@
 ;; shows a plan in the mode line, as in [2/4 Converting callbacks…]: the one written
 ;; last in the project of the selected window, else the one written last anywhere.
 ;; Agents that have ended come last, and a plan that is selected is shown itself.
-;; mouse-1 opens the plan, hovering shows its tasks.  +2 says that two other agents
+;; mouse-1 opens the plan, hovering shows its task in full.  +2 says that two other agents
 ;; work, ✓1 that another one is done and unseen.  An agent that needs you takes the
 ;; plan's place, as in [! login: permission to run npm test]; mouse-1 goes there.
 ;; The text is in `global-mode-string', which the tab bar can show, too; see
@@ -26,16 +26,12 @@
 ;; Few agents need the user, and few tooltips are read.
 (autoload 'todo-write-attention-attend "todo-write-attention")
 (autoload 'todo-write-attention-line "todo-write-attention")
-(autoload 'todo-write-row-tasks "todo-write-row")
 
 (defcustom todo-write-mode-line-width 40
   "Maximum width of the plan in the mode line, in columns."
   :type 'natnum
   :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
-
-(defconst todo-write-mode-line-help-lines 20
-  "Maximum number of tasks in the tooltip of the mode line.")
 
 (defface todo-write-mode-line '((t :inherit mode-line-emphasis))
   "Face of the plan in the mode line."
@@ -189,15 +185,15 @@ it while the agent of THREAD works."
                   (todo-write-text-isolate (todo-write-text-truncate task room))))))))
 
 (defun todo-write-mode-line--help (&rest _)
-  "Return the tooltip: the agents that need the user, else the tasks."
+  "Return the tooltip: the agents that need the user, else the current task."
   (propertize
    (if-let* ((needed (todo-write-mode-line--needed (todo-write-agents))))
        (concat (mapconcat #'todo-write-attention-line needed "\n")
                "\nmouse-1: show what it asks, or where it runs")
-     (concat (and todo-write-mode-line--thread
-                  (todo-write-row-tasks todo-write-mode-line--thread
-                                        todo-write-mode-line-help-lines))
-             "mouse-1: show the plan"))
+     (let ((task (and todo-write-mode-line--thread
+                      (plist-get (todo-write-summary todo-write-mode-line--thread) :current))))
+       (concat (and task (concat (todo-write-text-of-item task 'in_progress) "\n"))
+               "mouse-1: show the plan")))
    'help-echo-inhibit-substitution t))
 
 (defun todo-write-mode-line-show (event)

@@ -287,28 +287,6 @@ Each has its face.  Non-nil SHORT leaves a number out that is 0."
 
 ;;; Header
 
-(defun todo-write-row-tasks (thread most)
-  "Return the title and the tasks of THREAD as text, MOST of them, a line each."
-  (let* ((summary (todo-write-summary thread))
-         (paused (eq (plist-get summary :state) 'paused))
-         (items (todo-write-items thread))
-         (count (min most (length items)))
-         (open (or (cl-position-if-not (lambda (item)
-                                         (equal (plist-get item :status) "completed"))
-                                       items)
-                   0))
-         ;; Begin at the task before the first open one.
-         (start (max 0 (min (1- open) (- (length items) count))))
-         (shown (cl-subseq items start (+ start count))))
-    (todo-write-row-string
-      (insert (todo-write-text-plain (todo-write-plan-name
-                                      thread (plist-get summary :title) "Plan"))
-              "\n")
-      (seq-doseq (item shown)
-        (todo-write-row-insert item (todo-write-row-kind item paused) nil 72))
-      (when (> (length items) (length shown))
-        (insert (format "   %d more\n" (- (length items) (length shown))))))))
-
 (defun todo-write-row-progress (summary)
   "Return the state and the count of SUMMARY as a short string in its face."
   (pcase-let* ((count (plist-get summary :count))
