@@ -34,8 +34,7 @@ COMMENTS are those on the detail, newest first, a list of (QUOTE . TEXT).
 EDITED is the detail as the user edited it, a string, or nil.  ANSWERS are
 those to its questions, newest first, an alist of questions and strings or
 lists, and CHOSEN the labels so far for a question with several.  GIVEN is t
-once the user has answered here.  If that signalled, it is the text that
-went along, or `failed' without one."
+once the user has answered here."
   comments edited answers chosen given)
 
 (defvar todo-write-answer--replies (make-hash-table :test #'eq :weakness 'key)
@@ -367,18 +366,11 @@ CHOICE is one of `todo-write-answer--choices'."
 
 (defun todo-write-answer--give (value &optional text)
   "Answer this buffer's request with VALUE and TEXT, and show what follows."
-  (let ((reply todo-write-answer--reply)
-        (done nil))
-    ;; What follows may be shown before this returns.
-    (setf (todo-write-answer-reply-given reply) t)
-    (unwind-protect
-        (progn
-          (unless (todo-write-answer-request (plist-get todo-write-answer--request :thread)
-                                             (plist-get todo-write-answer--request :id) value text)
-            (message "This was answered elsewhere"))
-          (setq done t))
-      (unless done
-        (setf (todo-write-answer-reply-given reply) (or text 'failed))))))
+  ;; What follows may be shown before this returns.
+  (setf (todo-write-answer-reply-given todo-write-answer--reply) t)
+  (unless (todo-write-answer-request (plist-get todo-write-answer--request :thread)
+                                     (plist-get todo-write-answer--request :id) value text)
+    (message "This was answered elsewhere")))
 
 (defun todo-write-answer--approve (option)
   "Give OPTION, with the detail as the user edited it, if that may go along."
@@ -399,22 +391,16 @@ CHOICE is one of `todo-write-answer--choices'."
 
 (defun todo-write-answer--refuse (option &optional text)
   "Give OPTION, a no, with TEXT and what the user wrote, if that may go along."
-  (todo-write-answer--give (plist-get option :value)
-                           (and (plist-get option :text)
-                                (todo-write-answer--words todo-write-answer--reply
-                                                          (and text (list text))))))
-
-(defun todo-write-answer--words (reply texts)
-  "Return the comments of REPLY, TEXTS and the edited plan as one text, or nil."
-  (let ((parts (append
-                (mapcar (pcase-lambda (`(,quote . ,comment))
-                          (concat (replace-regexp-in-string "^" "> " quote) "\n" comment))
-                        (reverse (todo-write-answer-reply-comments reply)))
-                texts
-                (and (todo-write-answer-reply-edited reply)
-                     (list (concat "The plan as the user edited it:\n"
-                                   (todo-write-answer-reply-edited reply)))))))
-    (and parts (string-join parts "\n\n"))))
+  (let* ((reply todo-write-answer--reply)
+         (edited (todo-write-answer-reply-edited reply))
+         (parts (append
+                 (mapcar (pcase-lambda (`(,quote . ,comment))
+                           (concat (replace-regexp-in-string "^" "> " quote) "\n" comment))
+                         (reverse (todo-write-answer-reply-comments reply)))
+                 (and text (list text))
+                 (and edited (list (concat "The plan as the user edited it:\n" edited))))))
+    (todo-write-answer--give (plist-get option :value)
+                             (and parts (plist-get option :text) (string-join parts "\n\n")))))
 
 (defun todo-write-answer-choose (key)
   "Do what KEY does in a request: its text says what that is.
@@ -609,36 +595,27 @@ For `todo-write-events-functions'."
                (unless (todo-write-request-open-p request)
                  (remhash request todo-write-answer--replies)
                  ;; Return from the answer first: the next question may be asked by then.
-                 (run-at-time 0 nil #'todo-write-answer--end request reply)))
+                 (run-at-time 0 nil #'todo-write-answer--end request
+                              (todo-write-answer-reply-given reply))))
              todo-write-answer--replies)
     (when (hash-table-empty-p todo-write-answer--replies)
       (remove-hook 'todo-write-events-functions #'todo-write-answer--on-event))))
 
-(defun todo-write-answer--end (request reply)
-  "Show what follows REQUEST, which was closed; copy REPLY unless the agent has it.
+(defun todo-write-answer--end (request given)
+  "Show what follows REQUEST, which was closed; GIVEN if the user has answered it.
 Only the window of REQUEST changes, and only if the user is in it and has
 answered does the next request come there: others may come and go faster
 than the user can leave them."
-  (let ((given (todo-write-answer-reply-given reply)))
-    (when-let* (((not (eq t given)))
-                (text (if (stringp given) given
-                        (todo-write-answer--words
-                         reply
-                         (mapcar (pcase-lambda (`(,question . ,answer))
-                                   (concat question "\n" (string-join (ensure-list answer) ", ")))
-                                 (reverse (todo-write-answer-reply-answers reply)))))))
-      (kill-new text)
-      (message "This is no longer asked; what you wrote for it is in the kill ring"))
-    (when-let* ((buffer (get-buffer todo-write-answer-buffer))
-                ((eq request (buffer-local-value 'todo-write-answer--request buffer))))
-      (let ((next (and given
-                       (eq buffer (window-buffer (selected-window)))
-                       (car (todo-write-requests)))))
-        ;; A timer calls this, in which a quit would wait.
-        (unless (and next (with-local-quit (todo-write-answer--show next) t))
-          (quit-windows-on buffer t)
-          (when (buffer-live-p buffer)
-            (kill-buffer buffer)))))))
+  (when-let* ((buffer (get-buffer todo-write-answer-buffer))
+              ((eq request (buffer-local-value 'todo-write-answer--request buffer))))
+    (let ((next (and given
+                     (eq buffer (window-buffer (selected-window)))
+                     (car (todo-write-requests)))))
+      ;; A timer calls this, in which a quit would wait.
+      (unless (and next (with-local-quit (todo-write-answer--show next) t))
+        (quit-windows-on buffer t)
+        (when (buffer-live-p buffer)
+          (kill-buffer buffer))))))
 
 (provide 'todo-write-answer)
 ;;; todo-write-answer.el ends here

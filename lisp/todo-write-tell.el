@@ -210,8 +210,7 @@ across sessions of Emacs.
 
 ABOUT is nil or a plist that says which changed lines MESSAGE is about:
 :path :line :quote :items, as `todo-write-comment' tells them.  If no
-message reaches the agent, such a comment is copied instead, together with
-those that were copied since your last prompt, so that one paste has all."
+message reaches the agent, such a comment is copied instead."
   (interactive
    ;; Elsewhere, one could be taken for another.
    (let ((thread (or (todo-write-buffer-thread-here)
@@ -257,20 +256,10 @@ those that were copied since your last prompt, so that one paste has all."
                              buffer))
                    ((and buffer (guard buffer))
                     (message "The message is a draft in %s; send it there" buffer))))))
-      ;; Those that the user has not pasted yet, as far as that is known.
-      (_ (let* ((prompted (or (plist-get (cadr (todo-write-story-headings thread 1)) :began) 0))
-                (comments (seq-remove (lambda (comment)
-                                        (or (plist-get comment :told)
-                                            (and (plist-get comment :copied)
-                                                 (< (plist-get comment :timestamp) prompted))))
-                                      (todo-write-plan-comments thread))))
+      (_ (let ((comments (last (todo-write-plan-comments thread))))
            (kill-new (todo-write-tell--text thread nil comments))
            (todo-write-plan-note-told thread comments t)
-           (message "No message reaches this agent; copied%s, so that you can paste it there"
-                    (if (cdr comments)
-                        (format " %s since your last prompt"
-                                (todo-write-text-count (length comments) "comment"))
-                      "")))))))
+           (message "No message reaches this agent; copied, so that you can paste it there"))))))
 
 (defun todo-write-tell--clean (text lines)
   "Return TEXT without control characters; keep line breaks if LINES is non-nil.

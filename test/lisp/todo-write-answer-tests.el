@@ -577,10 +577,10 @@ The lengths of the pauses, in seconds, are in `pauses', newest first."
        (should (equal (todo-write-answer-reply-comments todo-write-answer--reply)
                       '(("1. Rake" . "Both at once"))))))))
 
-(ert-deftest todo-write-answer-what-was-written-for-a-request-that-is-withdrawn-is-copied ()
+(ert-deftest todo-write-answer-a-request-that-is-withdrawn-leaves-nothing ()
   (dolist (leave '(nil another kill fail))
     (todo-write-answer-tests--with-plan
-     (let ((id (plist-get todo-write-answer--request :id)) kill-ring)
+     (let ((id (plist-get todo-write-answer--request :id)))
        (todo-write-answer-tests--comment "1. Rake" "Both at once")
        (todo-write-request "b" :id "other" :kind 'permission :title "ls"
                            :options '((:label "Yes" :value t :kind allow)) :answer #'ignore)
@@ -590,24 +590,9 @@ The lengths of the pauses, in seconds, are in `pauses', newest first."
          ('fail (setf (plist-get todo-write-answer--request :answer) #'error)
                 (should-error (todo-write-answer-choose "n"))))
        (todo-write-withdraw "a" id)
-       (todo-write-test-wait (lambda () kill-ring))
-       (should (equal (current-kill 0) "> 1. Rake\nBoth at once"))
-       (should (= 1 (length kill-ring)))
        (todo-write-withdraw "b" "other")
        (todo-write-test-wait (lambda () (not (get-buffer todo-write-answer-buffer))))
        (should-not (memq #'todo-write-answer--on-event todo-write-events-functions))))))
-
-(ert-deftest todo-write-answer-answers-to-questions-that-are-withdrawn-are-copied ()
-  (todo-write-answer-tests--drawn
-      (list :kind 'question
-            :questions '((:question "Which?" :options ((:label "Rake")))
-                         (:question "When?" :options ((:label "Now"))))
-            :answer #'ignore)
-    (let (kill-ring)
-      (todo-write-answer--answer (todo-write-answer--question) "the long one")
-      (todo-write-withdraw "a" (plist-get todo-write-answer--request :id))
-      (todo-write-test-wait (lambda () kill-ring))
-      (should (equal (current-kill 0) "Which?\nthe long one")))))
 
 (ert-deftest todo-write-answer-an-edited-plan-keeps-its-buffer-when-another-is-edited ()
   (todo-write-answer-tests--with-plan

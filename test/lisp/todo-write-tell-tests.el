@@ -230,26 +230,15 @@ And test it"
   (todo-write-tell-tests--with
     (cl-letf (((symbol-function 'todo-write-mcp-setup-plugin-p) #'ignore))
       (todo-write-tell "claude:s1" "One" '(:path "/a"))
+      (should (equal "The user comments on /a:\nOne" (current-kill 0)))
       (todo-write-tell "claude:s1" "Two" '(:path "/b"))
-      (should (equal "The user comments on /a:\nOne\nThe user comments on /b:\nTwo"
-                     (current-kill 0)))
+      (should (equal "The user comments on /b:\nTwo" (current-kill 0)))
       (should (equal '((nil t) (nil t))
                      (mapcar (lambda (comment)
                                (list (plist-get comment :told) (plist-get comment :copied)))
                              (todo-write-plan-comments "claude:s1")))))
     (ert-info ("They are not told as well if a message reaches the agent later")
       (should-not (todo-write-tell--deliver "claude:s1" #'identity)))))
-
-(ert-deftest todo-write-tell-comments-are-copied-until-the-users-next-prompt ()
-  (todo-write-tell-tests--with
-    (cl-letf (((symbol-function 'todo-write-mcp-setup-plugin-p) #'ignore)
-              ((symbol-function 'todo-write-story-headings)
-               (lambda (&rest _)
-                 `(1 (:began ,(1+ (plist-get (car (todo-write-plan-comments "claude:s1"))
-                                             :timestamp)))))))
-      (todo-write-tell "claude:s1" "One" '(:path "/a"))
-      (todo-write-tell "claude:s1" "Two" '(:path "/b"))
-      (should (equal "The user comments on /b:\nTwo" (current-kill 0))))))
 
 ;;; A hook that does not see the terminal
 
