@@ -128,7 +128,7 @@ All live sessions of Claude Code and Codex there are followed, and while
 `todo-write-agents-mode' is on, calls and questions of agents there reach
 this Emacs.  MACHINE is a name in `todo-write-machines', or the name of a
 folder there, such as \"/ssh:build:\".  The program `todo-write-mcp' must
-be there: `todo-write-setup' in such a folder shows how.  If the
+be there; if it is missing, a warning shows how to get it.  If the
 connection was lost, take it up again.  Nothing asks for a password.
 `todo-write-disconnect', or END, interactively a prefix argument, ends
 the connection.  Interactively, use the machine of the current folder, or

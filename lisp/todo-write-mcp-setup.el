@@ -9,8 +9,6 @@
 ;; buttons that give it and take it back.  The program `todo-write-mcp' knows the agents
 ;; and runs their own commands; this file gets the program, and shows what it says.  It
 ;; also switches `todo-write-agents-mode' on, and offers to keep that on.
-;;
-;; In a folder of another machine, the program there does this, once it is there.
 
 ;;; Code:
 
@@ -22,46 +20,42 @@
 
 ;;; The program
 
-(defun todo-write-mcp-setup--options ()
-  "Return the options of the program's setup on this machine.
+(defun todo-write-mcp-setup--command (program &rest arguments)
+  "Return PROGRAM, its role as setup, ARGUMENTS and its options, a list.
 The package's folder has another name after each upgrade, so agents start
 a copy of the program.  One that the user has named is not copied."
-  (append (unless todo-write-mcp-program
-            (list "--folder" (expand-file-name (locate-user-emacs-file "todo-write-bin"))))
-          (and todo-write-socket (list "--socket" (expand-file-name todo-write-socket)))))
-
-(defun todo-write-mcp-setup--ways (command)
-  "Return the ways to give agents the tool that COMMAND prints.
-Each is a plist of :id, :agent, :here, :installed, :gives and :by; see
-agents/src/setup.rs.  COMMAND is a program on the machine of
-`default-directory' and its options.  Return nil if that is older than
-this package."
-  (with-temp-buffer
-    (let ((coding-system-for-read 'utf-8)
-          (process-environment (todo-write-mcp-setup--environment)))
-      (apply #'process-file (car command) nil '(t nil) nil "setup" "--json" (cdr command)))
-    (goto-char (point-min))
-    (condition-case nil
-        (json-parse-buffer :object-type 'plist :array-type 'list :null-object nil :false-object nil)
-      (json-error nil))))
-
-(defun todo-write-mcp-setup--ways-here ()
-  "Return the ways of the program on this machine, or nil without a program."
-  (when-let* ((program (todo-write-module-find-program)))
-    (let ((default-directory (expand-file-name "~/")))
-      (todo-write-mcp-setup--ways (cons program (todo-write-mcp-setup--options))))))
+  `(,program "setup" ,@arguments
+    ,@(unless todo-write-mcp-program
+        (list "--folder" (expand-file-name (locate-user-emacs-file "todo-write-bin"))))
+    ,@(and todo-write-socket (list "--socket" (expand-file-name todo-write-socket)))))
 
 (defun todo-write-mcp-setup--environment ()
   "Return the program's environment, variable `exec-path' in PATH."
-  (if (file-remote-p default-directory) process-environment
-    (cons (concat "PATH=" (string-join (cons (or (getenv "PATH") "") (remq nil exec-path))
-                                       path-separator))
-          process-environment)))
+  (cons (concat "PATH=" (string-join (cons (or (getenv "PATH") "") (remq nil exec-path))
+                                     path-separator))
+        process-environment))
+
+(defun todo-write-mcp-setup--ways ()
+  "Return the ways to give agents the tool that the program prints.
+Each is a plist of :id, :agent, :here, :installed, :gives and :by; see
+agents/src/setup.rs.  Return nil if the program is older than this package,
+or missing."
+  (when-let* ((program (todo-write-module-find-program)))
+    (with-temp-buffer
+      (let ((coding-system-for-read 'utf-8)
+            (default-directory (expand-file-name "~/"))
+            (process-environment (todo-write-mcp-setup--environment)))
+        (apply #'call-process program nil '(t nil) nil
+               (cdr (todo-write-mcp-setup--command program "--json"))))
+      (goto-char (point-min))
+      (ignore-error json-error
+        (json-parse-buffer :object-type 'plist :array-type 'list
+                           :null-object nil :false-object nil)))))
 
 (defun todo-write-mcp-setup-plugin-p ()
   "Return non-nil if Claude Code has the plugin."
   (seq-some (lambda (way) (and (equal "claude" (plist-get way :id)) (plist-get way :installed)))
-            (todo-write-mcp-setup--ways-here)))
+            (todo-write-mcp-setup--ways)))
 
 (defun todo-write-mcp-setup-missing (prefix)
   "Return what to do where PREFIX leads, since the program is missing there."
@@ -73,12 +67,10 @@ this package."
                     (mapconcat #'shell-quote-argument (todo-write-machines-shell prefix) " ")
                     there there (shell-quote-argument program)))
           "Otherwise, put the program for that machine from the release, or one built there by\n"
-          "cargo, to ~/.todo-write/bin/todo-write-mcp there.\n"))
+          "cargo, to ~/.todo-write/bin/todo-write-mcp there.\n\n"
+          "In a shell there, ~/.todo-write/bin/todo-write-mcp setup gives it to agents.\n"))
 
 ;;; The page
-
-(defvar-local todo-write-mcp-setup--command nil
-  "The program of this page and its options, or nil if it is missing there.")
 
 (defvar-local todo-write-mcp-setup--process nil
   "Process that sets an agent up.")
@@ -91,32 +83,26 @@ this package."
   "Show which agents are here, and give them the tool todo_write.
 If the module or the program `todo-write-mcp' is missing, offer to download
 or build it first, and with a prefix argument AGAIN also if it is there.
-Switch `todo-write-agents-mode' on if it is off.  In a folder of another
-machine, show the agents there."
+Switch `todo-write-agents-mode' on if it is off."
   (interactive "P")
   (todo-write-module-renew again)
-  (when (and again (not (file-remote-p default-directory)))
+  (when again
     (todo-write-get-file "todo-write-mcp" "The program todo-write-mcp is to be replaced."))
-  (let* ((remote (file-remote-p default-directory))
-         (file (if remote (expand-file-name (concat remote "~/.todo-write/bin/todo-write-mcp"))
-                 (todo-write-module-program)))
-         (folder (if remote default-directory (expand-file-name "~/"))))
-    (unless (or remote (todo-write-socket-state))
-      (todo-write-agents-mode)
-      (todo-write-hub-wait #'todo-write-socket-door)
-      (unless (todo-write-socket-state)
-        (user-error "Nothing was set up, since no agent could reach this Emacs; see *Warnings*")))
-    (todo-write-buffer-pop-to "*todo-write MCP*" 'special-mode nil)
-    (todo-write-mcp-setup--check-idle)
-    (use-local-map (make-composed-keymap button-buffer-map special-mode-map))
-    (setq-local truncate-lines nil word-wrap t
-                default-directory folder
-                todo-write-mcp-setup--command
-                (if remote (and (file-executable-p file) (list (file-local-name file)))
-                  (cons file (todo-write-mcp-setup--options)))
-                revert-buffer-function (lambda (&rest _) (todo-write-mcp-setup--draw)))
-    (todo-write-mcp-setup--draw)
-    (current-buffer)))
+  ;; It signals if the program is missing, and cannot be got.
+  (todo-write-module-program)
+  (unless (todo-write-socket-state)
+    (todo-write-agents-mode)
+    (todo-write-hub-wait #'todo-write-socket-door)
+    (unless (todo-write-socket-state)
+      (user-error "Nothing was set up, since no agent could reach this Emacs; see *Warnings*")))
+  (todo-write-buffer-pop-to "*todo-write MCP*" 'special-mode nil)
+  (todo-write-mcp-setup--check-idle)
+  (use-local-map (make-composed-keymap button-buffer-map special-mode-map))
+  (setq-local truncate-lines nil word-wrap t
+              default-directory (expand-file-name "~/")
+              revert-buffer-function (lambda (&rest _) (todo-write-mcp-setup--draw)))
+  (todo-write-mcp-setup--draw)
+  (current-buffer))
 
 (defun todo-write-mcp-setup--check-idle ()
   "Signal a `user-error' while the program works for this buffer."
@@ -131,9 +117,8 @@ machine, show the agents there."
         (output ""))
     (setq todo-write-mcp-setup--process
           (make-process
-           :name "todo-write-mcp setup" :noquery t :connection-type 'pipe :file-handler t
-           :command `(,(car todo-write-mcp-setup--command) "setup" ,id ,@options
-                      ,@(cdr todo-write-mcp-setup--command))
+           :name "todo-write-mcp setup" :noquery t :connection-type 'pipe
+           :command (apply #'todo-write-mcp-setup--command (todo-write-module-program) id options)
            :filter (lambda (_ text) (setq output (concat output text)))
            :sentinel
            (lambda (process _event)
@@ -149,21 +134,18 @@ machine, show the agents there."
 (defun todo-write-mcp-setup--draw ()
   "Draw the page."
   (todo-write-buffer-with-new-text
-    (if (null todo-write-mcp-setup--command)
-        (insert (todo-write-mcp-setup-missing (file-remote-p default-directory)))
-      (let ((ways (todo-write-mcp-setup--ways todo-write-mcp-setup--command)))
-        (unless ways
-          (insert (format "%s is older than this package.\n" (car todo-write-mcp-setup--command))))
-        (pcase-dolist (`(,agent . ,ways) (seq-group-by (lambda (way) (plist-get way :agent)) ways))
-          (let ((here (plist-get (car ways) :here)))
-            (insert (propertize (todo-write-text-plain agent) 'face 'bold)
-                    (if here "\n" ": not installed here\n\n"))
-            (when here (mapc #'todo-write-mcp-setup--insert-way ways))))))
-    (unless (file-remote-p default-directory)
-      (insert (propertize "This Emacs" 'face 'bold)
-              "\nAgents reach it while `todo-write-agents-mode' is on; "
-              "M-x todo-write-doctor checks it.\n"
-              "\nFor later sessions, put (todo-write-agents-mode) into your init file.\n"))))
+    (let ((ways (todo-write-mcp-setup--ways)))
+      (unless ways
+        (insert (format "%s is older than this package.\n" (todo-write-module-program))))
+      (pcase-dolist (`(,agent . ,ways) (seq-group-by (lambda (way) (plist-get way :agent)) ways))
+        (let ((here (plist-get (car ways) :here)))
+          (insert (propertize (todo-write-text-plain agent) 'face 'bold)
+                  (if here "\n" ": not installed here\n\n"))
+          (when here (mapc #'todo-write-mcp-setup--insert-way ways)))))
+    (insert (propertize "This Emacs" 'face 'bold)
+            "\nAgents reach it while `todo-write-agents-mode' is on; "
+            "M-x todo-write-doctor checks it.\n"
+            "\nFor later sessions, put (todo-write-agents-mode) into your init file.\n")))
 
 (defun todo-write-mcp-setup--insert-way (way)
   "Insert WAY, its state, and buttons that do it."
@@ -217,7 +199,7 @@ this one takes over when that ends" (or (cadr (todo-write-socket-door)) "unknown
                           (lambda (way) (plist-get way :agent))
                           (seq-filter (lambda (way)
                                         (and (plist-get way :here) (plist-get way :by)))
-                                      (todo-write-mcp-setup--ways-here)))
+                                      (todo-write-mcp-setup--ways)))
    for program = (seq-some (lambda (way) (plist-get way :installed)) ways)
    for version = (and program (file-regular-p program) (todo-write-module-file-version program))
    collect (if (equal version todo-write-version) (list 'ok (format "%s: is set up" agent))

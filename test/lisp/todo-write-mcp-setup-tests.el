@@ -45,7 +45,6 @@
   (todo-write-with-setup
     (todo-write-setup-test-run)
     (with-current-buffer "*todo-write MCP*"
-      (setq todo-write-mcp-setup--command '("/missing"))
       (cl-letf (((symbol-function 'make-process) (lambda (&rest _) (error "No pipe"))))
         (should-error (todo-write-mcp-setup--run "other")))
       (should-not mode-line-process))))
@@ -94,31 +93,6 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
         (should (string-search part text))))))
 
 ;;; Another machine
-
-(ert-deftest todo-write-mcp-setup-acts-on-the-machine-of-the-current-folder ()
-  (todo-write-with-setup
-    (todo-write-agents-mode -1)
-    (let ((tramp-methods (cons '("mock" (tramp-login-program "sh") (tramp-login-args (("-i")))
-                                 (tramp-remote-shell "/bin/sh") (tramp-remote-shell-args ("-c"))
-                                 (tramp-connection-timeout 60))
-                               tramp-methods))
-          (tramp-remote-path (cons (concat home "bin") tramp-remote-path))
-          ;; TRAMP passes on what is not in the environment of Emacs.
-          (process-environment (remove "PATH=/usr/bin:/bin" process-environment))
-          (default-directory (concat "/mock:localhost:" home)))
-      (unwind-protect
-          (progn
-            (todo-write-setup-test-write "bin/codex" "#!/bin/sh\necho \"$@\" >>~/log\n" #o755)
-            (make-directory (concat home ".todo-write/bin") t)
-            (copy-file todo-write-mcp-program (concat home ".todo-write/bin/todo-write-mcp"))
-            (should (string-match-p "^Codex\n" (todo-write-setup-test-run)))
-            (todo-write-setup-test-press "Codex" "Set it up")
-            (should (equal (format "mcp add todo-write -- %s.todo-write/bin/todo-write-mcp\n" home)
-                           (todo-write-setup-test-read "log")))
-            ;; What agents there call is not decided here.
-            (should-not todo-write-agents-mode)
-            (should-not (string-search "This Emacs" (todo-write-setup-test-page))))
-        (tramp-cleanup-all-connections)))))
 
 (ert-deftest todo-write-mcp-setup-each-method-of-a-machine-has-its-command ()
   (todo-write-with-setup
