@@ -122,7 +122,7 @@ new one.  PROPERTY with VALUE completes the todo that has TEXT."
   (buffer nil :documentation "Buffer of its session, or nil after disconnecting.")
   (turns nil :documentation "Thread keys of the running turns, one for each prompt.")
   (name (symbol-name (gensym "acp-")) :documentation "Beginning of the ids of its requests.")
-  (answered nil :documentation "Ids of requests that were answered before they were seen.")
+  (answered nil :documentation "Id of the request that was answered last before it was seen.")
   (work (make-hash-table :test #'equal)
         :documentation "What is known of the tool calls of turns, by thread and by id."))
 
@@ -368,10 +368,8 @@ Requests for other things than a permission are ignored."
            (params (todo-write-json-get request "params"))
            (thread (todo-write-acp--key link (todo-write-json-get params "sessionId")))
            (buffer (todo-write-acp--link-buffer link)))
-      (if (member id (todo-write-acp--link-answered link))
-          ;; The client's own handler has answered it already.
-          (setf (todo-write-acp--link-answered link)
-                (delete id (todo-write-acp--link-answered link)))
+      ;; The client's own handler may have answered it already.
+      (unless (equal id (cl-shiftf (todo-write-acp--link-answered link) nil))
         (let* ((call (todo-write-json-get params "toolCall"))
                (known (gethash (todo-write-json-get call "toolCallId")
                                (todo-write-acp--work link thread)))
@@ -408,7 +406,7 @@ LINK is that of CLIENT.  A host that shows a dialog of its own answers."
          :response (acp-make-session-request-permission-response
                     :request-id id :option-id option)))
     ;; It was seen.
-    (setf (todo-write-acp--link-answered link) (delete id (todo-write-acp--link-answered link)))))
+    (setf (todo-write-acp--link-answered link) nil)))
 
 (defun todo-write-acp--request-id (link id)
   "Return ID of a message to LINK as the id of a request."
@@ -423,8 +421,7 @@ LINK is that of CLIENT.  A host that shows a dialog of its own answers."
                                  (todo-write-requests))))
         (todo-write-core-for-host "ACP"
           (todo-write-withdraw (plist-get request :thread) own))
-      (setf (todo-write-acp--link-answered link)
-            (seq-take (cons id (todo-write-acp--link-answered link)) 20)))))
+      (setf (todo-write-acp--link-answered link) id))))
 
 (defun todo-write-acp--handle-notification (link notification)
   "Handle NOTIFICATION, a message to LINK.

@@ -84,13 +84,10 @@ library `efrit-do' of todo-write is loaded in place of Efrit's."
 
 (defun todo-write-efrit--findings ()
   "Return the doctor's findings about Efrit, a list."
-  (append
-   (when-let* ((missing (and todo-write-efrit-mode
-                             (seq-remove #'fboundp (mapcar #'car (todo-write-efrit--loaded))))))
-     (list (list 'problem (format "Efrit lacks %s." (mapconcat #'symbol-name missing ", "))
-                 "It was tried with Efrit 0.4.1 of 2026-07-04 (a4d9001).")))
-   (when (and (locate-library "efrit") (fboundp 'efrit-do-demo))
-     '((ok "M-x efrit-do is Efrit's; M-x efrit-do-demo and efrit-do-run are todo-write's.")))))
+  (when-let* ((missing (and todo-write-efrit-mode
+                            (seq-remove #'fboundp (mapcar #'car (todo-write-efrit--loaded))))))
+    (list (list 'problem (format "Efrit lacks %s." (mapconcat #'symbol-name missing ", "))
+                "It was tried with Efrit 0.4.1 of 2026-07-04 (a4d9001)."))))
 
 (defun todo-write-efrit--buffer (thread)
   "Return the buffer of Efrit's conversation that has THREAD, or nil."
