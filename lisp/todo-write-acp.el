@@ -118,7 +118,6 @@ new one.  PROPERTY with VALUE completes the todo that has TEXT."
 (cl-defstruct (todo-write-acp--link (:copier nil))
   "State of a connected client."
   (agent nil :documentation "Name of its agent.")
-  (host nil :documentation "Name of the host that can resume its sessions, or nil.")
   (buffer nil :documentation "Buffer of its session, or nil after disconnecting.")
   (turns nil :documentation "Thread keys of the running turns, one for each prompt.")
   (name (symbol-name (gensym "acp-")) :documentation "Beginning of the ids of its requests.")
@@ -131,11 +130,10 @@ new one.  PROPERTY with VALUE completes the todo that has TEXT."
 They are kept after disconnecting, because acp.el cannot unsubscribe.")
 
 ;;;###autoload
-(defun todo-write-acp-connect (client &optional buffer session host)
+(defun todo-write-acp-connect (client &optional buffer session)
   "Show the plans and the activity of the agent of CLIENT, an acp.el client.
 BUFFER is the buffer of its session; the default is the current one.
-SESSION is the id of its session if it has one already.  HOST is the name
-of the host that can resume its sessions; see `todo-write-host-define'.
+SESSION is the id of its session if it has one already.
 The key of a session's thread is \"claude:SESSION\" or \"codex:SESSION\" for the
 adapters of Claude Code and Codex, as for `todo-write-follow', otherwise
 \"acp:SESSION\".  `todo-write-show' in BUFFER shows that thread.
@@ -170,8 +168,7 @@ open.  Call this after CLIENT has its own subscriptions.
        :on-request (lambda (message)
                      (todo-write-core-for-host "ACP"
                        (todo-write-acp--handle-request client link message)))))
-    (setf (todo-write-acp--link-buffer link) buffer
-          (todo-write-acp--link-host link) host)
+    (setf (todo-write-acp--link-buffer link) buffer)
     (with-current-buffer buffer
       (add-hook 'kill-buffer-hook #'todo-write-acp--buffer-killed nil t))
     (when session
@@ -239,9 +236,7 @@ SESSION is nil, the buffer's name stands for it."
   "Make THREAD the thread that `todo-write-show' shows in the buffer of LINK."
   (with-current-buffer (todo-write-acp--link-buffer link)
     (unless (equal thread todo-write-view-thread)
-      (apply #'todo-write-begin thread :agent (todo-write-acp--link-agent link)
-             (and (todo-write-acp--link-host link)
-                  (list :host (todo-write-acp--link-host link)))))
+      (todo-write-begin thread :agent (todo-write-acp--link-agent link)))
     (setq-local todo-write-view-thread thread)))
 
 (defun todo-write-acp--buffer-killed ()

@@ -21,7 +21,6 @@
 (defvar agent-shell-permission-responder-function)
 
 (declare-function agent-shell-insert "ext:agent-shell")
-(declare-function agent-shell-resume-session "ext:agent-shell")
 (declare-function shell-maker-busy "ext:shell-maker")
 
 ;;;###autoload
@@ -50,7 +49,7 @@ Hear of permission requests before agent-shell shows its dialog."
            (client (todo-write-json-get state "client"))
            (session (todo-write-json-get state "session" "id")))
       (when (and client (stringp session))
-        (todo-write-acp-connect client shell session "agent-shell")))))
+        (todo-write-acp-connect client shell session)))))
 
 (defun todo-write-agent-shell--switch-off ()
   "Take away what `todo-write-agent-shell--switch-on' added."
@@ -68,11 +67,7 @@ Hear of permission requests before agent-shell shows its dialog."
   :switch-off #'todo-write-agent-shell--switch-off
   :installed (lambda () (locate-library "agent-shell"))
   :answer #'todo-write-agent-shell--answer
-  :draft #'todo-write-agent-shell--draft
-  ;; agent-shell may ask for the agent.
-  :resume (lambda (session)
-            (require 'agent-shell)
-            (agent-shell-resume-session session)))
+  :draft #'todo-write-agent-shell--draft)
 
 (defvar-local todo-write-agent-shell--responders nil
   "Alist of ids of this shell's permission requests and functions that answer.
@@ -139,7 +134,7 @@ By then, CLIENT has its own subscriptions.  For
     (when (and (string-prefix-p "session/" (todo-write-json-get request "method"))
                (todo-write-agent-shell--p buffer)
                (not (memq client (todo-write-acp-clients buffer))))
-      (todo-write-acp-connect client buffer nil "agent-shell"))))
+      (todo-write-acp-connect client buffer))))
 
 (provide 'todo-write-agent-shell)
 ;;; todo-write-agent-shell.el ends here

@@ -174,21 +174,13 @@ from there, go to the next; after the last, to the first again."
 (defvar todo-write-terminal-function)
 
 (defun todo-write-attention--resumption (thread)
-  "Return how THREAD can be resumed, (WHAT FUNCTION . ARGUMENTS), or nil.
-WHAT says to the user what FUNCTION does."
-  (pcase-let ((host (todo-write-host-named (plist-get (todo-write-about thread) :host)))
-              ((map :program (:session id) :subagent :resume)
+  "Return the program that resumes the session of THREAD and its arguments, or nil."
+  (pcase-let (((map :program (:session id) :subagent :resume)
                (todo-write-core-call todo-write-dyn--identity thread)))
-    (cond ((or (null id) subagent) nil)
-          ((and host (todo-write-host-resume host) (todo-write-host-state host))
-           (and (string-match-p (rx bos (+ (any alnum "_-")) eos) id)
-                (list (format "Resume %s in %s" id (todo-write-host-name host))
-                      (todo-write-host-resume host) id)))
-          ;; A program gets no other ids.
-          ((and resume
-                (string-match-p (rx bos (= 8 hex) (= 3 "-" (= 4 hex)) "-" (= 12 hex) eos) id))
-           (list (format "Run %s %s %s" program resume id)
-                 todo-write-terminal-function program program (list resume id))))))
+    ;; A program gets no other ids.
+    (and id resume (not subagent)
+         (string-match-p (rx bos (= 8 hex) (= 3 "-" (= 4 hex)) "-" (= 12 hex) eos) id)
+         (list program resume id))))
 
 (defun todo-write-attention--folder (thread)
   "Return the folder in which THREAD is resumed, or signal a `user-error'.
@@ -206,24 +198,22 @@ may be below the project's."
 
 (defun todo-write-resume-session (thread)
   "Resume the session of THREAD, which has ended, after a question.
-That takes it up in agent-shell if it began there.  Otherwise it runs
-Claude Code in the folder in which the session began, or Codex in that of
-the project, in the terminal of `todo-write-terminal-function'.
+That runs Claude Code in the folder in which the session began, or Codex
+in that of the project, in the terminal of `todo-write-terminal-function'.
 Interactively, THREAD is that at point in the overview, else that of this
 buffer or of the current project."
   (interactive (list (todo-write-buffer-thread)))
   (require 'todo-write-terminal)
-  (let* ((way (or (todo-write-attention--resumption thread)
-                  (user-error
-                   "Only sessions of Claude Code, Codex and agent-shell can be resumed")))
+  (let* ((command (or (todo-write-attention--resumption thread)
+                      (user-error "Only sessions of Claude Code and Codex can be resumed")))
          (default-directory (todo-write-attention--folder thread)))
     (when (or (todo-write-agent-pid thread)
               (memq (car (todo-write-activity thread)) '(working waiting))
               (todo-write-agent-buffer thread))
       (user-error "This session still runs; o goes there"))
-    (when (y-or-n-p (format "%s in %s? " (car way)
+    (when (y-or-n-p (format "Run %s in %s? " (string-join command " ")
                             (todo-write-text-line (abbreviate-file-name default-directory))))
-      (apply (cdr way)))))
+      (funcall todo-write-terminal-function (car command) (car command) (cdr command)))))
 
 (provide 'todo-write-attention)
 ;;; todo-write-attention.el ends here

@@ -31,10 +31,9 @@ of an option, and returns nil if that buffer is not its own.  DRAFT takes the ke
 text, puts it where the user writes to that agent, without sending it, and
 returns that buffer, or (queued . BUFFER) if it goes along by itself; nil if
 the thread is not its own, or takes none now.  For no text, it only returns
-the buffer.  RESUME takes the id of a session that ended, and
-takes it up again in the current folder."
+the buffer."
   name mode feature switch-on switch-off state
-  installed findings visit answer draft resume)
+  installed findings visit answer draft)
 
 (defvar todo-write-host-all nil
   "The hosts whose files are loaded, sorted by name.")

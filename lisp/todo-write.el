@@ -67,23 +67,22 @@ A refused write leaves the list as it is and does not signal.  Signal
   (todo-write-plan-write thread input source unanswered nil))
 
 (cl-defun todo-write-begin (thread &rest properties
-                                   &key project agent host parent parent-item
+                                   &key project agent parent parent-item
                                    &allow-other-keys)
   "Begin THREAD, or load it, and return its key.
 The first write does so, too; PROPERTIES set what it cannot know:
 PROJECT, the root of the project, by default the current one; AGENT, the
-name of the program, by default the beginning of the key; HOST, the name
-of the host in which it runs, if that can resume it; for a subagent
+name of the program, by default the beginning of the key; for a subagent
 PARENT, the key of the thread that it works for, and PARENT-ITEM, the id
 of the item that it works on.  Its list is shown under that item.
 All are strings; signal `todo-write-input-error' for anything else.  Of a
-thread that exists, only HOST is set.
+thread that exists, none is set.
 
-\(fn THREAD &key PROJECT AGENT HOST PARENT PARENT-ITEM)"
+\(fn THREAD &key PROJECT AGENT PARENT PARENT-ITEM)"
   (cl-loop for (key . value) on properties by #'cddr
-           unless (and value (memq key '(:project :agent :host :parent :parent-item)))
+           unless (and value (memq key '(:project :agent :parent :parent-item)))
            do (todo-write-core-wrong
-               "properties" key ":project, :agent, :host, :parent or :parent-item and a string"))
+               "properties" key ":project, :agent, :parent or :parent-item and a string"))
   (when (stringp project)
     (setq project (todo-write-core-plain
                    ;; Expanding could open a connection.
@@ -93,7 +92,6 @@ thread that exists, only HOST is set.
   (todo-write-events-open thread
                           (append (and project (list :project project))
                                   (and agent (list :agent agent))
-                                  (and host (list :host host))
                                   (and parent (list :parent parent))
                                   (and parent-item (list :parentItem parent-item))))
   thread)
@@ -314,7 +312,6 @@ The value is a list of (KEY . ITEM-ID), where ITEM-ID may be nil; see
 (defun todo-write-about (thread)
   "Return what THREAD was begun with, as a plist; see `todo-write-begin'.
 Its keys are :project, :agent and, for a subagent, :parent and :parentItem;
-:host, the name of the host that can take its session up again;
 :unattended, t for a session that no user sees; :unseen, t if you have not
 seen its result, and :refused, the number of its refused calls that you
 have not seen; and what its key says, :machine, :program, :session and

@@ -449,8 +449,7 @@ impl Thread {
     }
 }
 
-/// The parts of a description that name the host in which the agent runs, and the Emacs that writes the plan.
-pub(crate) const HOST: &str = "host";
+/// The part of a description that names the Emacs that writes the plan.
 pub(crate) const EMACS: &str = "emacs";
 
 /// The number of characters of a line that are shown at most.

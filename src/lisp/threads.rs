@@ -22,7 +22,7 @@ use crate::named::Name;
 use crate::program::Identity;
 use crate::recorder::open_item_like;
 use crate::thread::summary::Summary;
-use crate::thread::{Call, EMACS, Edit, HOST, Outcome, State, Thread, WriteOptions};
+use crate::thread::{Call, EMACS, Edit, Outcome, State, Thread, WriteOptions};
 
 emacs::use_symbols! {
     project => "todo-write--project"
@@ -130,18 +130,12 @@ lisp! { env =>
     /// Load THREAD from its journal, or create it, unless it is in memory.
     ///
     /// ABOUT is a plist of strings, the properties of a new thread; `:project' defaults to the current
-    /// project.  One that exists gets `:host' alone.  The value is a list of strings, warnings for the user.
+    /// project.  The value is a list of strings, warnings for the user.
     fn open(thread: Key, about: Option<HashMap<String, String>>) -> Vec<String> {
         let about: Map<_, _> =
             about.unwrap_or_default().into_iter().map(|(key, text)| (key, text.into())).collect();
-        let host = about.get(HOST).cloned();
         load(env, &thread, about)?;
-        with_module(|module| {
-            if let Some(host) = host {
-                module.open(&thread).change(|thread| thread.describe(HOST, host, now()));
-            }
-            module.store.take_warnings()
-        })
+        with_module(|module| module.store.take_warnings())
     }
 
     /// See `todo-write-plan-write'.

@@ -234,36 +234,6 @@
           (todo-write-review thread nil nil range)
           (should (string-search lines (buffer-string))))))))
 
-(ert-deftest agent-shell-resumes-a-session-that-began-there ()
-  (let ((agent-shell-checks-turns #'agent-shell-checks-edit)
-        (agent-shell-agent-configs (list (agent-shell-helper-config)))
-        (agent-shell-preferred-agent-config 'garden))
-    (agent-shell-checks-with nil
-      (let* ((shell (agent-shell-checks-asked))
-             (thread (agent-shell-helper-thread shell)))
-        (agent-shell-checks-allow shell)
-        (agent-shell-helper-wait shell nil)
-        (with-current-buffer (todo-write-show thread)
-          (should (equal "This session still runs; o goes there"
-                         (cadr (should-error (call-interactively #'todo-write-resume-session))))))
-        (agent-shell-helper-kill shell)
-        (let ((asked nil))
-          (setq shell (agent-shell-helper-start
-                       (lambda ()
-                         (with-current-buffer (todo-write-show thread)
-                           (cl-letf (((symbol-function 'y-or-n-p)
-                                      (lambda (prompt) (setq asked prompt) t)))
-                             (call-interactively #'todo-write-resume-session))))))
-          (should (string-match-p "\\`Resume [-0-9a-f]+ in agent-shell in .*garden" asked)))
-        (should (equal thread (agent-shell-helper-thread shell)))
-        (agent-shell-helper-prompt shell)
-        (agent-shell-helper-wait shell 'waiting)
-        (agent-shell-checks-allow shell)
-        (agent-shell-helper-wait shell nil)
-        (should (equal '("Look after the garden" "Look after the garden")
-                       (mapcar (lambda (turn) (plist-get turn :prompt))
-                               (todo-write-turns thread))))))))
-
 (ert-deftest agent-shell-reports-an-agent-that-crashed ()
   (agent-shell-checks-with 'crashed
     (let* ((shell (agent-shell-checks-asked))

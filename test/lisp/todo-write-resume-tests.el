@@ -73,7 +73,7 @@ Return what would be run, (FOLDER PROGRAM . ARGUMENTS), or the error."
                             (concat "claude:" todo-write-resume-tests--id "/x")
                             (concat "claude:" todo-write-resume-tests--id "\n")))
         (should (equal (todo-write-resume-tests--run thread folder t)
-                       "Only sessions of Claude Code, Codex and agent-shell can be resumed")))
+                       "Only sessions of Claude Code and Codex can be resumed")))
       (should (equal (todo-write-resume-tests--run
                       (concat "claude:" todo-write-resume-tests--id) "/nowhere/at/all/" t)
                      "The folder of this session does not exist any more")))))
@@ -92,28 +92,6 @@ Return what would be run, (FOLDER PROGRAM . ARGUMENTS), or the error."
     (should (equal (todo-write-resume-tests--run
                     (concat "claude:" todo-write-resume-tests--id) "/tmp/../ssh:evil.example:/x/" t)
                    "This session is of another machine; resume it there"))))
-
-(ert-deftest todo-write-resume-takes-a-session-up-in-the-host-in-which-it-began ()
-  (todo-write-test-with-shapes
-    (let* ((todo-write-host-all todo-write-host-all)
-           (thread (concat "claude:" todo-write-resume-tests--id))
-           resumed)
-      (todo-write-host-define "test" :switch-on #'ignore :switch-off #'ignore
-                              :resume (lambda (id) (setq resumed (cons default-directory id))))
-      (todo-write-host-switch "test" t)
-      ;; Its transcript was followed first.
-      (todo-write-begin thread :project temporary-file-directory)
-      (todo-write-begin thread :host "test")
-      (should-not (todo-write-resume-tests--run thread nil t))
-      (should (equal resumed (cons temporary-file-directory todo-write-resume-tests--id)))
-      ;; A subagent has no session of its own.
-      (todo-write-begin (concat thread "/a1") :host "test")
-      (should (string-search "Only sessions" (todo-write-resume-tests--run
-                                              (concat thread "/a1") nil t)))
-      ;; The user has switched the host off.
-      (todo-write-host-switch "test" nil)
-      (should (equal (cdr (todo-write-resume-tests--run thread nil t))
-                     (list "claude" "--resume" todo-write-resume-tests--id))))))
 
 (provide 'todo-write-resume-tests)
 ;;; todo-write-resume-tests.el ends here
