@@ -20,6 +20,7 @@
 
 (declare-function notifications-close-notification "notifications" (id &optional bus))
 (declare-function notifications-get-capabilities "notifications" (&optional bus))
+(declare-function xml-escape-string "xml" (string &optional noerror))
 (declare-function notifications-notify "notifications" (&rest params))
 
 (defcustom todo-write-notify-seconds 4
@@ -125,12 +126,16 @@ OLD and NEW are as for `todo-write-agent-functions'."
 Return a function that withdraws the notification, or nil."
   (if-let* (((featurep 'dbusbind))
             ((require 'notifications nil t))
+            ((require 'xml))
             ;; The session has no bus, or nothing on it that shows notifications:
             ;; `notifications-notify' would put its error into *Messages*.
             ((notifications-get-capabilities))
             (id (ignore-errors
                   (notifications-notify
-                   :title title :body (todo-write-notify--body text)
+                   :title title
+                   :body (if (memq :body-markup (notifications-get-capabilities))
+                             (xml-escape-string text)
+                           text)
                    :app-name "Emacs" :timeout 0 :actions '("default" "Show")
                    :on-action (lambda (&rest _) (todo-write-notify--visit thread))))))
       ;; The user may have closed it.
@@ -142,16 +147,6 @@ Return a function that withdraws the notification, or nil."
   (when-let* ((agent (todo-write-agent thread)))
     (select-frame-set-input-focus (selected-frame))
     (todo-write-attention-attend agent)))
-
-(defun todo-write-notify--body (text)
-  "Return TEXT as the body of a notification.
-Escape it if the notification server interprets markup."
-  (if (memq :body-markup (notifications-get-capabilities))
-      ;; Emacs 28's `xml-escape-string' escapes quotes, too.
-      (replace-regexp-in-string
-       "[&<>]" (lambda (match) (pcase match ("&" "&amp;") ("<" "&lt;") (_ "&gt;")))
-       text t t)
-    text))
 
 (provide 'todo-write-notify)
 ;;; todo-write-notify.el ends here

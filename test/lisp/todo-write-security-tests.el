@@ -109,10 +109,14 @@
 
 (ert-deftest todo-write-notify-escapes-markup-for-desktops-that-take-it ()
   (require 'notifications)
-  (cl-letf (((symbol-function 'notifications-get-capabilities)
-             (lambda (&rest _) '(:body :body-markup))))
-    (should (equal (todo-write-notify--body "<a href=\"x\">&</a>")
-                   "&lt;a href=\"x\"&gt;&amp;&lt;/a&gt;"))))
+  (skip-unless (featurep 'dbusbind))
+  (let (sent)
+    (cl-letf (((symbol-function 'notifications-get-capabilities)
+               (lambda (&rest _) '(:body :body-markup)))
+              ((symbol-function 'notifications-notify)
+               (lambda (&rest note) (setq sent (plist-get note :body)) 1)))
+      (should (functionp (todo-write-notify-default "a" "T" "<a href=\"x\">&</a>")))
+      (should (equal sent "&lt;a href=&quot;x&quot;&gt;&amp;&lt;/a&gt;")))))
 
 (ert-deftest efrit-do-reads-no-file-of-another-host-or-user ()
   (let ((asked nil))
