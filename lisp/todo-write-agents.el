@@ -20,7 +20,7 @@
 
 ;;; Code:
 
-(require 'todo-write-follow)
+(require 'todo-write-connect)
 (require 'todo-write-permission)         ; For its role.
 
 (defvar todo-write-agents-quiet 600
@@ -54,14 +54,14 @@ If another Emacs does this already, this one takes over when that ends."
   (todo-write-socket-open)
   (todo-write-follow-watch t)
   (add-hook 'todo-write-hub-check-hook #'todo-write-agents--read-again)
-  (run-hooks 'todo-write-machines-wanted-hook))
+  (todo-write-connect-send-all))
 
 (defun todo-write-agents--switch-off ()
   "Close the socket, and follow only the sessions that the user asked for."
   (remove-hook 'todo-write-hub-check-hook #'todo-write-agents--read-again)
   (todo-write-follow-watch nil)
   (todo-write-socket-close)
-  (run-hooks 'todo-write-machines-wanted-hook))
+  (todo-write-connect-send-all))
 
 (defun todo-write-agents--read-again ()
   "Take what another Emacs that has the socket wrote about the plans in memory."

@@ -509,8 +509,6 @@ The comment goes along with \"keep planning\", with the lines it is about."
                            (buffer-substring-no-properties start (min end (+ start 4000))))))
     (when (string-blank-p (or quote ""))
       (user-error "Go to a line of the plan first"))
-    (when (length> (todo-write-answer-reply-comments todo-write-answer--reply) 49)
-      (user-error "These are enough comments"))
     (let ((text (todo-write-answer--read "Comment: ")))
       (deactivate-mark)
       (push (cons quote text) (todo-write-answer-reply-comments todo-write-answer--reply))
@@ -575,10 +573,10 @@ that has waited longest.  After an answer, the next request is shown."
                              (car requests)))))
         (todo-write-answer--show request)
       ;; An agent may wait in its terminal without a request in this Emacs.
-      (let* ((agents (todo-write-agents))
+      (let* ((agents (seq-filter (lambda (agent) (eq 'waiting (todo-write-agent-state agent)))
+                                 (todo-write-agents)))
              (own (seq-find (lambda (agent) (equal thread (plist-get agent :thread))) agents))
-             (waiting (seq-find (lambda (agent) (eq 'waiting (todo-write-agent-state agent)))
-                                (delq nil (list own (car agents)))))
+             (waiting (or own (car agents)))
              (place (and waiting (todo-write-attention-place waiting))))
         (user-error "%s" (if waiting
                              (concat (todo-write-attention-line waiting) "; answer it there"

@@ -111,7 +111,7 @@ Signal a `user-error' if it cannot be begun."
         :door ,(and todo-write-socket-wanted
                     (list :welcome (todo-write-socket-welcome))))))))
 
-(defun todo-write-connect--send-all ()
+(defun todo-write-connect-send-all ()
   "Tell all machines that are reached what is wanted of them now."
   (dolist (link todo-write-machines-links)
     (unless (eq 'lost (todo-write-machines-link-state link))
@@ -168,7 +168,6 @@ else read one."
       (todo-write-follow-connect)
       (add-hook 'todo-write-hub-functions #'todo-write-connect--receive)
       (add-hook 'todo-write-hub-begin-hook #'todo-write-connect--begin-again)
-      (add-hook 'todo-write-machines-wanted-hook #'todo-write-connect--send-all)
       (todo-write-connect--send name)
       (setf (alist-get name todo-write-machines-known nil nil #'equal)
             (cdr (assoc name (todo-write-machines-all))))
@@ -183,7 +182,7 @@ else read one."
   (dolist (link todo-write-machines-links)
     (unless (eq 'lost (todo-write-machines-link-state link))
       (setf (todo-write-machines-link-state link) 'connecting)))
-  (todo-write-connect--send-all))
+  (todo-write-connect-send-all))
 
 ;;;###autoload
 (defun todo-write-disconnect (machine)

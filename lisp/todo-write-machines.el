@@ -138,10 +138,6 @@ again, TIMER that of the next one, or nil."
 (defvar todo-write-machines-links nil
   "The connections to machines, also those that were lost.")
 
-(defvar todo-write-machines-wanted-hook nil
-  "Hook, run when connected machines must be told what is wanted of them.
-That depends on the modes that follow sessions and that take calls.")
-
 (defun todo-write-machines-link-to (name)
   "Return the connection to the machine NAME, or nil."
   (seq-find (lambda (link) (equal name (todo-write-machines-link-name link)))

@@ -105,8 +105,6 @@ use `todo-write-withdraw'.  Signal `todo-write-input-error' if REQUEST is
 not such a plist."
   (unless (stringp thread)
     (todo-write-core-wrong "thread" thread "a string"))
-  (unless (cl-evenp (length request))
-    (todo-write-core-wrong "request" request "a plist"))
   (let ((inhibit-quit t)
         (id (plist-get request :id))
         (open (list :thread thread :since (todo-write-core-now))))

@@ -218,7 +218,7 @@ MORE are further fields."
       (todo-write-connect-tests--connect "/ssh:one:")
       (todo-write-connect-tests--wait (equal (todo-write-activity thread) '(working)))
       (setq todo-write-machines '(("one" :prefix "/ssh:me@one:")))
-      (run-hooks 'todo-write-machines-wanted-hook)
+      (todo-write-connect-send-all)
       (todo-write-connect-tests--wait warnings)
       (should (string-search "reached in another way" (car warnings)))
       (todo-write-connect-tests--wait (todo-write-connect-tests--connected-p "one"))
