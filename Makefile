@@ -81,7 +81,7 @@ agents: ## build todo-write-mcp, the program that follows agents and gives them 
 all: build agents ## build the module, the Lisp and the program
 
 .PHONY: demo
-demo: ## play a scripted agent, after building; SCRIPT=file, SPEED=2
+demo: ## play a scripted agent, after building
 	@MAKE='$(MAKE)' bin/aloud try 'builds the module' bin/demo
 
 .PHONY: test

@@ -76,19 +76,21 @@ Signal an error if gptel has none."
 (defun efrit-do-gptel--tool (session tool)
   "Return a gptel tool that calls TOOL in SESSION."
   ;; Bound to keep the tool out of gptel's menu: it belongs to SESSION.
-  (let ((gptel--known-tools nil)
-        (name (efrit-do-tool-name tool)))
+  (let* ((gptel--known-tools nil)
+         (name (efrit-do-tool-name tool))
+         (args (efrit-do-tool-args tool))
+         (args (if (functionp args) (funcall args) args)))
     (gptel-make-tool
      :name name
      :description (efrit-do-tool-description tool)
      ;; gptel modifies its arguments.
-     :args (copy-tree (efrit-do-tool-arguments tool) t)
+     :args (copy-tree args t)
      :async t
      :function
      (lambda (answer &rest values)
        (efrit-do-session-call
         session name
-        (cl-loop for spec in (efrit-do-tool-arguments tool)
+        (cl-loop for spec in args
                  for value in values
                  when value
                  collect (cons (plist-get spec :name) value))
@@ -104,18 +106,6 @@ BUFFER is the buffer of its requests, and INFO a copy of the info of gptel's
 state machine from before the last request.  RETRY is the timer that sends, or
 has sent, that again, or nil."
   buffer info retry)
-
-(defun efrit-do-gptel--prompt (session)
-  "Return the command of SESSION, with its unfinished plan if it has one."
-  (let ((items (todo-write-items (efrit-do-session-thread session))))
-    (concat (efrit-do-session-command session)
-            (unless (seq-empty-p items)
-              (concat "\n\nAn earlier session left this plan; go on with it if \
-the command is about it:\n"
-                      (mapconcat (lambda (item)
-                                   (format "- %s (%s)" (plist-get item :content)
-                                           (plist-get item :status)))
-                                 items "\n"))))))
 
 (defun efrit-do-gptel--buffer (session)
   "Return a new buffer with the settings for the requests of SESSION.
@@ -176,30 +166,34 @@ after gptel has returned, and only if the request has not failed."
                                  (efrit-do-session-end session 'done)))
                  ,@gptel-request--handlers))))
 
-(cl-defmethod efrit-do-backend-start ((_backend (eql 'gptel)) session)
-  "Send the command of SESSION to the model."
+(cl-defmethod efrit-do-session-backend-start ((_backend (eql 'gptel)) session)
+  "Send the command of SESSION to the model, or the last request again."
   (unless (require 'gptel nil t)
     (signal 'todo-write-error
             (list "gptel is not installed; `efrit-do-backend' needs it")))
-  (mapc #'efrit-do-gptel--register efrit-do-gptel-tools)
-  (when (efrit-do-session-request session)
-    (let ((buffer (efrit-do-gptel--buffer session)))
-      (setf (efrit-do-session-state session)
-            (efrit-do-gptel--state-create :buffer buffer))
-      (with-current-buffer buffer
-        (gptel-request (efrit-do-gptel--prompt session)
-          :callback (lambda (response info)
-                      (pcase response
-                        ((pred stringp) (efrit-do-session-token session response))
-                        (`(reasoning . ,(and (pred stringp) text))
-                         (efrit-do-session-token session text t))
-                        (`(tool-result . ,_) (efrit-do-gptel--tools-answered session info))
-                        ('nil (efrit-do-gptel--failed session info))))
-          :system (format "%s\nYour tools work in the directory %s"
-                          efrit-do-system-prompt
-                          (efrit-do-session-directory session))
-          :stream gptel-stream
-          :fsm (efrit-do-gptel--make-fsm session))))))
+  (if-let* ((state (efrit-do-session-state session))
+            ((efrit-do-gptel--state-info state)))
+      (progn (setf (efrit-do-gptel--state-retry state) nil)
+             (efrit-do-gptel--send-again session))
+    (mapc #'efrit-do-gptel--register efrit-do-gptel-tools)
+    (when (efrit-do-session-request session)
+      (let ((buffer (efrit-do-gptel--buffer session)))
+        (setf (efrit-do-session-state session)
+              (efrit-do-gptel--state-create :buffer buffer))
+        (with-current-buffer buffer
+          (gptel-request (efrit-do-session-command session)
+            :callback (lambda (response info)
+                        (pcase response
+                          ((pred stringp) (efrit-do-session-token session response))
+                          (`(reasoning . ,(and (pred stringp) text))
+                           (efrit-do-session-token session text t))
+                          (`(tool-result . ,_) (efrit-do-gptel--tools-answered session info))
+                          ('nil (efrit-do-gptel--failed session info))))
+            :system (format "%s\nYour tools work in the directory %s"
+                            efrit-do-system-prompt
+                            (efrit-do-session-directory session))
+            :stream gptel-stream
+            :fsm (efrit-do-gptel--make-fsm session)))))))
 
 (defun efrit-do-gptel--send-again (session)
   "Send the last request of SESSION again, unless the breaker trips."
@@ -269,9 +263,9 @@ Both are done later, because gptel is still handling the failure."
                (run-at-time delay nil #'efrit-do-gptel--send-again session))
          (efrit-do-session-retry session cause delay))))))
 
-;;; Abort and continue
+;;; Abort
 
-(cl-defmethod efrit-do-backend-abort ((_backend (eql 'gptel)) session)
+(cl-defmethod efrit-do-session-backend-abort ((_backend (eql 'gptel)) session)
   "Abort the request of SESSION that is running, if any."
   (when-let* ((state (efrit-do-session-state session))
               (buffer (efrit-do-gptel--state-buffer state)))
@@ -281,14 +275,6 @@ Both are done later, because gptel is still handling the failure."
     (when (eq (efrit-do-session-status session) 'done)
       ;; The callers may still need the buffer.
       (run-at-time 0 nil #'kill-buffer buffer))))
-
-(cl-defmethod efrit-do-backend-continue ((_backend (eql 'gptel)) session)
-  "Send the last request of SESSION again, or the first one."
-  (let ((state (efrit-do-session-state session)))
-    (if (not (and state (efrit-do-gptel--state-info state)))
-        (efrit-do-backend-start 'gptel session)
-      (setf (efrit-do-gptel--state-retry state) nil)
-      (efrit-do-gptel--send-again session))))
 
 (provide 'efrit-do-gptel)
 ;;; efrit-do-gptel.el ends here

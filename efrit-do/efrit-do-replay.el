@@ -13,7 +13,6 @@
 ;; A script is a JSON object:
 ;;
 ;;   {"title":   "Refactor the login function",    shown above the list
-;;    "command": "Refactor login.js, please",      what the user would type
 ;;    "speed":   1,                 2 plays twice as fast, 0 without pauses
 ;;    "directory": "login",         tools work in a copy of it; from the script's folder
 ;;    "takesUp": false,             true works on tasks that the user adds, and on comments on
@@ -34,86 +33,33 @@
 (require 'efrit-do-session)
 (require 'todo-write-detail)
 
-(define-error 'efrit-do-script-error "The script cannot be played"
-  'todo-write-error)
-
 (cl-defstruct (efrit-do-replay--state (:constructor efrit-do-replay--make) (:copier nil))
   "A script that is played.
-TURNS are the next turns, lists of events (KIND . VALUE).  EVENTS are the
-remaining events of this turn, and TOOLS its tool events in reverse order.
+TURNS are the next turns, sequences of events.  EVENTS are the remaining
+events of this turn, and TOOLS its calls of tools in reverse order.
 FOLLOWED are the ids of the comments that were followed."
-  title command directory (speed 1) takes-up turns events tools timer followed)
-
-;;; Reading
-
-(defun efrit-do-replay--error (format &rest args)
-  "Signal `efrit-do-script-error' with FORMAT and ARGS."
-  (signal 'efrit-do-script-error (list (apply #'format format args))))
-
-(defun efrit-do-replay--event (event where)
-  "Return EVENT, a JSON object at WHERE in the script, as (KIND . VALUE)."
-  (let* ((keys (and (hash-table-p event) (remove "input" (hash-table-keys event))))
-         (value (and keys (gethash (car keys) event))))
-    (pcase (and (null (cdr keys)) (car keys))
-      ((and (or "thinking" "text" "error") kind (guard (stringp value)))
-       (cons (intern kind) value))
-      ((and "pause" (guard (numberp value))) (cons 'pause value))
-      ((and "tool" (guard (stringp value))) `(tool ,value . ,(gethash "input" event)))
-      (_ (efrit-do-replay--error "%s is no object with one of the texts thinking, text and \
-error, the number pause, or tool with input" where)))))
-
-(defun efrit-do-replay-read (script)
-  "Return SCRIPT, a file name or a decoded JSON object, as a script to play.
-Signal `efrit-do-script-error' with the place of the first problem."
-  (let ((folder (and (stringp script)
-                     (file-name-directory (expand-file-name script))))
-        (object (if (not (stringp script)) script
-                  (condition-case problem
-                      (with-temp-buffer
-                        (insert-file-contents script)
-                        (json-parse-buffer))
-                    (error (efrit-do-replay--error "Cannot read %s: %s" script
-                                                   (error-message-string problem)))))))
-    (unless (hash-table-p object)
-      (efrit-do-replay--error "The script is not a JSON object"))
-    (let ((directory (gethash "directory" object))
-          (turns (gethash "turns" object)))
-      (unless (and (vectorp turns) (seq-every-p #'vectorp turns))
-        (efrit-do-replay--error "The `turns' are not an array of arrays"))
-      (efrit-do-replay--make
-       :title (gethash "title" object) :command (gethash "command" object)
-       :directory (and directory (file-name-as-directory (expand-file-name directory folder)))
-       :speed (gethash "speed" object 1) :takes-up (eq t (gethash "takesUp" object))
-       :turns (cl-loop for turn across turns
-                       for i from 1
-                       collect (cl-loop for event across turn
-                                        for j from 1
-                                        for where = (format "Turn %d, event %d" i j)
-                                        collect (efrit-do-replay--event event where)))))))
+  speed takes-up turns events tools timer followed)
 
 (defun efrit-do-replay-demo ()
   "Return the file name of the demo, in the folder demo/ beside this file."
-  (or (locate-file "demo/refactor-login.json"
-                   (list (file-name-directory (locate-library "efrit-do-replay"))))
-      (efrit-do-replay--error "There is no script to play: set \
-`efrit-do-backend' to use a model")))
+  (expand-file-name "demo/refactor-login.json"
+                    (file-name-directory (locate-library "efrit-do-replay"))))
 
 ;;; Its folder
 
 (defun efrit-do-replay-folder (&optional from)
   "Return a new folder that Emacs deletes on exit, a copy of FROM if not nil."
-  (let* ((folder (make-temp-file "efrit-do-" t))
-         (copy (expand-file-name (if from (file-name-nondirectory (directory-file-name from)) "")
-                                 folder)))
+  (let* ((folder (file-name-as-directory (make-temp-file "efrit-do-" t)))
+         (copy (if from (expand-file-name (concat (file-name-nondirectory from) "/") folder) folder)))
     (add-hook 'kill-emacs-hook (lambda () (ignore-errors (delete-directory folder t))) t)
     (when from
-      (dolist (file (directory-files-recursively from ""))
-        (let ((to (expand-file-name (file-relative-name file from) copy)))
-          (make-directory (file-name-directory to) t)
-          ;; Those of an installed package may be links, or read-only.
+      (make-directory copy)
+      (dolist (file (directory-files from t directory-files-no-dot-files-regexp))
+        (let ((to (expand-file-name (file-name-nondirectory file) copy)))
           (copy-file file to)
-          (set-file-modes to #o700))))
-    (file-name-as-directory copy)))
+          ;; That of an installed package may be read-only.
+          (set-file-modes to #o600))))
+    copy))
 
 (defun efrit-do-replay-edit-file (path old new)
   "Replace the text OLD in the file PATH of this folder by NEW."
@@ -129,18 +75,21 @@ Signal `efrit-do-script-error' with the place of the first problem."
 
 ;;; Playing
 
-(cl-defmethod efrit-do-backend-prepare ((_backend (eql 'replay)) session)
+(cl-defmethod efrit-do-session-backend-prepare ((_backend (eql 'replay)) session)
   "Read the script of SESSION, and say if it is the demonstration."
-  (let* ((options (efrit-do-session-options session))
-         (given (plist-get options :script))
-         (script (if (efrit-do-replay--state-p given) given
-                   (efrit-do-replay-read (or given (efrit-do-replay-demo))))))
-    (when-let* ((title (efrit-do-replay--state-title script)))
+  (pcase-let* ((options (efrit-do-session-options session))
+               (given (plist-get options :script))
+               (file (unless (consp given) (or given (efrit-do-replay-demo))))
+               ((map :title :speed :directory (:takesUp takes-up) :turns)
+                (if (not file) given
+                  (with-temp-buffer
+                    (insert-file-contents file)
+                    (json-parse-buffer :object-type 'plist)))))
+    (when title
       (setf (efrit-do-session-title session) title))
-    (when (plist-get options :speed)
-      (setf (efrit-do-replay--state-speed script) (plist-get options :speed)))
-    (when-let* ((folder (efrit-do-replay--state-directory script)))
-      (setf (efrit-do-session-directory session) (efrit-do-replay-folder folder)
+    (when directory
+      (setf (efrit-do-session-directory session)
+            (efrit-do-replay-folder (expand-file-name directory (file-name-directory file)))
             (efrit-do-session-tools session)
             (list (efrit-do-make-tool
                    :name "edit_file" :function #'efrit-do-replay-edit-file
@@ -151,17 +100,20 @@ Signal `efrit-do-script-error' with the place of the first problem."
       (setf (efrit-do-session-notice session)
             "Demonstration: a scripted agent; set `efrit-do-backend' to give your \
 command to a model.  It takes up tasks that you add (+), and comments on changes (v, c)"))
-    (setf (efrit-do-session-state session) script)))
+    (setf (efrit-do-session-state session)
+          (efrit-do-replay--make :speed (or (plist-get options :speed) speed 1)
+                                 :takes-up (eq t takes-up)
+                                 :turns (append turns nil)))))
 
-(cl-defmethod efrit-do-backend-start ((_backend (eql 'replay)) session)
+(cl-defmethod efrit-do-session-backend-start ((_backend (eql 'replay)) session)
   "Play the script of SESSION, from where it was."
   (efrit-do-replay--schedule session 0))
 
-(cl-defmethod efrit-do-backend-abort ((_backend (eql 'replay)) session)
+(cl-defmethod efrit-do-session-backend-abort ((_backend (eql 'replay)) session)
   "Stop the script of SESSION."
-  (let ((script (efrit-do-session-state session)))
-    (when (and script (efrit-do-replay--state-timer script))
-      (cancel-timer (efrit-do-replay--state-timer script)))))
+  (when-let* ((script (efrit-do-session-state session))
+              (timer (efrit-do-replay--state-timer script)))
+    (cancel-timer timer)))
 
 (defun efrit-do-replay--schedule (session seconds)
   "Continue the script of SESSION in SECONDS."
@@ -189,17 +141,20 @@ command to a model.  It takes up tasks that you add (+), and comments on changes
   "Play the next event of SCRIPT in SESSION.
 Return the seconds to wait, or nil to go on."
   (pcase (pop (efrit-do-replay--state-events script))
-    (`(pause . ,seconds) (efrit-do-replay--seconds script seconds))
-    (`(error . ,text) (efrit-do-session-end session 'failed text))
-    (`(tool . ,call) (push call (efrit-do-replay--state-tools script)) nil)
-    (`(,kind . ,text)
+    (`(:pause ,seconds) (efrit-do-replay--seconds script seconds))
+    (`(:error ,text) (efrit-do-session-end session 'failed text))
+    (`(:tool ,name . ,(map :input))
+     (push (cons name input) (efrit-do-replay--state-tools script))
+     nil)
+    (`(,(and (or :text :thinking) kind) ,text)
      (let ((end (string-match "[^[:space:]][[:space:]]+[^[:space:]]" text)))
        (when end
          (setq end (1- (match-end 0)))
-         (push (cons kind (substring text end)) (efrit-do-replay--state-events script)))
-       (efrit-do-session-token session (substring text 0 end) (eq kind 'thinking))
+         (push (list kind (substring text end)) (efrit-do-replay--state-events script)))
+       (efrit-do-session-token session (substring text 0 end) (eq kind :thinking))
        ;; Between two words.
-       (efrit-do-replay--seconds script 0.04)))))
+       (efrit-do-replay--seconds script 0.04)))
+    (event (error "The script has no such event: %S" event))))
 
 (defun efrit-do-replay--next (session script)
   "End a turn of SCRIPT in SESSION, and begin the next one.
@@ -222,7 +177,7 @@ Return `answers' to wait for these, or nil to go on."
     (if (efrit-do-replay--state-turns script)
         (progn
           (setf (efrit-do-replay--state-events script)
-                (pop (efrit-do-replay--state-turns script)))
+                (append (pop (efrit-do-replay--state-turns script)) nil))
           (efrit-do-session-request session))
       (efrit-do-session-answered session)
       (efrit-do-session-end session 'done))
@@ -250,24 +205,24 @@ SCRIPT cannot do what it does not know, and says so."
   (let* ((id (plist-get item :id))
          (items (append (todo-write-items (efrit-do-session-thread session))
                         (unless id (list item)))))
-    `(tool "todo_write"
-           . ,(list :todos
-                    (vconcat
-                     (mapcar (lambda (one)
-                               (list :content (plist-get one :content)
-                                     :activeForm (plist-get one :activeForm)
-                                     :status (if (equal (plist-get one :id) id) status
-                                               (plist-get one :status))))
-                             items))))))
+    (list :tool "todo_write"
+          :input (list :todos
+                       (vconcat
+                        (mapcar (lambda (one)
+                                  (list :content (plist-get one :content)
+                                        :activeForm (plist-get one :activeForm)
+                                        :status (if (equal (plist-get one :id) id) status
+                                                  (plist-get one :status))))
+                                items))))))
 
 (defun efrit-do-replay--take-up (session item)
   "Return the events of a turn in which the agent of SESSION works on ITEM."
   (let ((begun (equal (plist-get item :status) "in_progress")))
-    `((pause . 0.8)
-      (text . ,(if begun
-                   "A model would do this task now.  I am only a script, so I call it done.  "
-                 (format "You added “%s”.  I take it up.  " (plist-get item :content))))
-      (pause . 1.2)
+    `((:pause 0.8)
+      (:text ,(if begun
+                  "A model would do this task now.  I am only a script, so I call it done.  "
+                (format "You added “%s”.  I take it up.  " (plist-get item :content))))
+      (:pause 1.2)
       ,(efrit-do-replay--write session item (if begun "completed" "in_progress")))))
 
 (defun efrit-do-replay--follow (session comment)
@@ -285,13 +240,13 @@ SCRIPT cannot do what it does not know, and says so."
         (forward-line 0))
       (let ((old (buffer-substring (point) (point-max)))
             (margin (concat (make-string (current-indentation) ?\s) "// ")))
-        `((pause . 0.8)
-          (text . ,(format "You say about %s: “%s”  A model would change the code now.  I am \
+        `((:pause 0.8)
+          (:text ,(format "You say about %s: “%s”  A model would change the code now.  I am \
 only a script, so I write it above that line.  " place text))
-          (pause . 1.2)
+          (:pause 1.2)
           ,(efrit-do-replay--write session item "in_progress")
-          (tool "edit_file"
-                . ,(list :path path :old old
+          (:tool "edit_file"
+           :input ,(list :path path :old old
                          :new (concat (replace-regexp-in-string "^" margin text) "\n" old)))
           ,(efrit-do-replay--write session item "completed"))))))
 

@@ -20,8 +20,7 @@
 `gptel' if gptel is loaded and has a backend and a model, otherwise `replay'."
   :type '(choice (const :tag "A model if gptel is set up, else the demonstration" auto)
                  (const :tag "The demonstration" replay)
-                 (const :tag "A model, by gptel" gptel)
-                 (symbol :tag "Another backend"))
+                 (const :tag "A model, by gptel" gptel))
   :group 'efrit-do
   :package-version '(efrit-do . "0.2.0"))
 
@@ -57,7 +56,7 @@ When all is done, call session_complete and say what you did and found."
 (defun efrit-do-run--begin (command options)
   "Make a session for COMMAND with OPTIONS, see `efrit-do-run'."
   (let ((backend (efrit-do-run-backend (or (plist-get options :backend) efrit-do-backend))))
-    (require (intern (format "efrit-do-%s" backend)) nil t)
+    (require (intern (format "efrit-do-%s" backend)))
     (efrit-do-session-begin command backend options)))
 
 (defun efrit-do-run-and-show (command)
@@ -182,8 +181,6 @@ none can be continued."
   (let ((session (or session (efrit-do-run--session-with #'efrit-do-session-resumable-p))))
     (unless (and session (efrit-do-session-resumable-p session))
       (user-error "No stopped session to continue"))
-    (when (efrit-do-session-busy session)
-      (user-error "A tool of this session is still running"))
     (efrit-do-session-start session)))
 
 (provide 'efrit-do-run)

@@ -9,8 +9,8 @@
 ;; starts sessions, runs their tools one after the other, records everything in
 ;; their threads, and ends them.
 ;;
-;; A backend is a symbol with methods for `efrit-do-backend-start', `-continue'
-;; and `-abort'.  It runs no tools, but reports what the model does:
+;; A backend, `replay' or `gptel', has methods for `efrit-do-session-backend-start' and
+;; `-abort'.  It runs no tools, but reports what the model does:
 ;;
 ;;   (efrit-do-session-request SESSION)        before each request; nil: do not send it
 ;;   (efrit-do-session-token SESSION TEXT THINKING)
@@ -29,13 +29,11 @@
 
 (cl-defstruct (efrit-do-session (:include efrit-do-context)
                                 (:constructor efrit-do-session--make) (:copier nil))
-  "A command of the user and the agent's work on it.
-Its origin is the buffer in which the command was given."
+  "A command of the user and the agent's work on it."
   (id nil :documentation "A string, unique.")
   (command nil :documentation "The user's command.")
   (title nil :documentation "What its plan is called.")
-  (directory nil :documentation "Where its tools run.")
-  (backend nil :documentation "Symbol: `replay', `gptel', ….")
+  (backend nil :documentation "`replay' or `gptel'.")
   (options nil :documentation "Plist for the backend.")
   (notice nil :documentation "A line to show before its text, or nil.")
   (status 'running :documentation "One of the symbols `running', `done',
@@ -47,8 +45,9 @@ Its origin is the buffer in which the command was given."
   (said nil :documentation "The id of the last text that was recorded, and this.")
   (message nil :documentation "Message of `session_complete'.")
   (requests 0 :documentation "Number of requests.")
-  (past nil :documentation "The tail of RESULTS from before it was continued,
-which no longer count for the circuit breaker.")
+  (called 0 :documentation "Number of calls since it was started or continued.")
+  (same nil :documentation "A cons of the last call and how often it came in a row.")
+  (failed nil :documentation "A cons of the last error and how often it came in a row.")
   (calls nil :documentation "Queue of unanswered calls, each a list
 \(NAME INPUT THEN OUTCOME).  The first is running if BUSY.  OUTCOME is set if
 the session ended before the call was answered.")
@@ -108,10 +107,10 @@ METADATA are keywords and values."
 The answer is the last text, with the completion message unless the text
 contains it."
   (let ((message (efrit-do-session-message session))
-        (text (or (efrit-do-session-text session) (cdr (efrit-do-session-said session)))))
-    (cond ((and message text (not (string-search (string-trim message) text)))
-           (concat (string-trim text) "\n\n" message))
-          (t (or text message)))))
+        (text (cdr (efrit-do-session-said session))))
+    (if (and message text (not (string-search (string-trim message) text)))
+        (concat (string-trim text) "\n\n" message)
+      (or text message))))
 
 (defun efrit-do-session-outcome (session)
   "Return SESSION as a plist, the value of `efrit-do-run'."
@@ -121,16 +120,17 @@ contains it."
     (list
      :status (efrit-do-session-status session)
      :result (string-join
-              `(,@(delq nil (list (efrit-do-session-notice session)
-                                  (and reason (format "The session ended: %s." reason))
-                                  answer))
-                ,@(mapcar (lambda (result)
-                            (format "[%s%s] %s" (plist-get result :name)
-                                    (if (plist-get result :is-error) ", failed" "")
-                                    (plist-get result :content)))
-                          results)
-                ,@(unless (or reason answer results)
-                    '("The agent said nothing and ran no tool.")))
+              (delq nil
+                    `(,(efrit-do-session-notice session)
+                      ,(and reason (format "The session ended: %s." reason))
+                      ,answer
+                      ,@(mapcar (lambda (result)
+                                  (format "[%s%s] %s" (plist-get result :name)
+                                          (if (plist-get result :is-error) ", failed" "")
+                                          (plist-get result :content)))
+                                results)
+                      ,(unless (or reason answer results)
+                         "The agent said nothing and ran no tool.")))
               "\n\n")
      :tool-results results
      :message (efrit-do-session-message session)
@@ -139,27 +139,16 @@ contains it."
 
 ;;; Backends
 
-(cl-defgeneric efrit-do-backend-start (backend session)
-  "Start SESSION with BACKEND.
-Signal `todo-write-error' if that is impossible."
-  (ignore session)
-  (signal 'todo-write-error (list (format "There is no backend `%s'" backend))))
+(cl-defgeneric efrit-do-session-backend-prepare (_backend _session)
+  "Set the title, the directory and the notice of SESSION, if BACKEND knows better."
+  nil)
 
-(cl-defgeneric efrit-do-backend-continue (backend session)
-  "Continue SESSION with BACKEND after an interruption; by default, start it.
-This is not called while a tool call is unanswered: its answer lets BACKEND go
-on."
-  (efrit-do-backend-start backend session))
+(cl-defgeneric efrit-do-session-backend-start (backend session)
+  "Start SESSION with BACKEND, or go on with it after an interruption.
+An unanswered tool call is answered instead, which lets BACKEND go on.")
 
-(cl-defgeneric efrit-do-backend-abort (backend session)
-  "Stop all work of BACKEND for SESSION, which has ended."
-  (ignore backend session))
-
-(cl-defgeneric efrit-do-backend-prepare (backend session)
-  "Set the title, the directory and the notice of SESSION, if BACKEND knows better.
-A notice is a line to show before the text, for a BACKEND that does not
-answer the command."
-  (ignore backend session))
+(cl-defgeneric efrit-do-session-backend-abort (backend session)
+  "Stop all work of BACKEND for SESSION, which has ended.")
 
 ;;; The circuit breaker
 
@@ -175,59 +164,37 @@ no call is run and no request is sent."
   :group 'efrit-do
   :package-version '(efrit-do . "0.4.0"))
 
-(defun efrit-do-session--recent (session)
-  "Return the results of SESSION since it was started or continued, newest first."
-  (cl-ldiff (efrit-do-session-results session) (efrit-do-session-past session)))
-
-(defun efrit-do-session--call-key (name input)
-  "Return a value that is equal for identical calls of NAME with INPUT.
-The order of the arguments does not count."
-  (let ((text (efrit-do-input-text input)))
-    (cons name (condition-case nil
-                   (sort (json-parse-string text :object-type 'alist)
-                         (lambda (a b) (string< (car a) (car b))))
-                 (error text)))))
-
-(defun efrit-do-session--error-key (result)
-  "Return a value that is equal for the same error in RESULT, or nil if none."
-  (and (plist-get result :is-error)
-       (cons (plist-get result :name)
-             ;; Printed addresses of objects differ.
-             (replace-regexp-in-string "0x[[:xdigit:]]+" "0x"
-                                       (plist-get result :content)))))
+(defun efrit-do-session--again (key last)
+  "Return a cons of KEY and how often it came in a row; LAST is the one before."
+  (cons key (if (equal key (car last)) (1+ (cdr last)) 1)))
 
 (defun efrit-do-session--call-limit (session name input)
   "Return the reason if SESSION must not call NAME with INPUT, or nil."
-  (let* ((recent (efrit-do-session--recent session))
-         (key (efrit-do-session--call-key name input))
-         (same (cl-loop for result in recent
-                        while (equal key (efrit-do-session--call-key
-                                          (plist-get result :name) (plist-get result :input)))
-                        count t)))
-    (pcase-let (((map :calls :identical-calls) efrit-do-limits))
-      (cond
-       ((and calls (>= (length recent) calls))
-        (format "the agent made %s, the limit of a session (`efrit-do-limits')"
-                (todo-write-text-count calls "tool call")))
-       ((and identical-calls (>= same identical-calls))
-        (format "the agent called %s %d times in a row with the same input \
-(`efrit-do-limits')" name same))))))
+  (pcase-let (((map :calls :identical-calls) efrit-do-limits)
+              (same (efrit-do-session--again (list name input) (efrit-do-session-same session))))
+    (setf (efrit-do-session-same session) same)
+    (cond
+     ((and calls (>= (efrit-do-session-called session) calls))
+      (format "the agent made %s, the limit of a session (`efrit-do-limits')"
+              (todo-write-text-count calls "tool call")))
+     ((and identical-calls (> (cdr same) identical-calls))
+      (format "the agent called %s %d times in a row with the same input (`efrit-do-limits')"
+              name identical-calls)))))
 
 (defun efrit-do-session--count (session result)
   "Add RESULT to those of SESSION; return the reason if it must end now, or nil."
   (push result (efrit-do-session-results session))
-  (when-let* ((limit (plist-get efrit-do-limits :same-errors))
-              (name (plist-get result :name))
-              (key (efrit-do-session--error-key result))
-              (errors (cl-loop for earlier in (efrit-do-session--recent session)
-                               for other = (efrit-do-session--error-key earlier)
-                               ;; Successes of other tools do not count.
-                               while (if other (equal other key)
-                                       (not (equal name (plist-get earlier :name))))
-                               count other))
-              ((>= errors limit)))
-    (format "%s failed %d times in a row with the same error: %s (`efrit-do-limits')"
-            name errors (todo-write-text-line (cdr key) 200))))
+  (cl-incf (efrit-do-session-called session))
+  (pcase-let* (((map :name :content :is-error) result)
+               (last (efrit-do-session-failed session))
+               (again (and is-error (efrit-do-session--again (list name content) last)))
+               (limit (plist-get efrit-do-limits :same-errors)))
+    ;; Successes of other tools do not count.
+    (when (or again (equal name (caar last)))
+      (setf (efrit-do-session-failed session) again))
+    (when (and again limit (>= (cdr again) limit))
+      (format "%s failed %d times in a row with the same error: %s (`efrit-do-limits')"
+              name (cdr again) (todo-write-text-line content 200)))))
 
 ;;; Reports of backends
 
@@ -307,61 +274,62 @@ It counts like a call that ran in SESSION."
 
 (defun efrit-do-session--run-next (session)
   "Run the first call in the queue of SESSION, unless one is running."
-  (when (and (efrit-do-session-running-p session)
-             (efrit-do-session-calls session)
-             (not (efrit-do-session-busy session)))
-    (pcase-let ((`(,name ,input . ,_) (car (efrit-do-session-calls session))))
+  (when-let* (((efrit-do-session-running-p session))
+              ((not (efrit-do-session-busy session)))
+              (call (car (efrit-do-session-calls session))))
+    (pcase-let ((`(,name ,input . ,_) call))
       (if-let* ((trip (efrit-do-session--call-limit session name input)))
           (efrit-do-session-end session 'stopped trip)
         (setf (efrit-do-session-busy session) t)
         (condition-case problem
-            (let* ((inhibit-quit nil)
-                   (id (format "c%d" (1+ (length (efrit-do-session-results session)))))
-                   (efrit-do-context session)
-                   (default-directory (efrit-do-session-directory session))
-                   (start (float-time)))
+            (let ((id (format "c%d" (1+ (length (efrit-do-session-results session)))))
+                  (efrit-do-context session)
+                  (default-directory (efrit-do-session-directory session))
+                  (text (cond ((null input) "{}")
+                              ((ignore-errors (todo-write-to-json input)))
+                              (t (prin1-to-string input))))
+                  (start (float-time)))
               (efrit-do-session-record
                session "TOOL_CALL"
-               (list :id id :name name
-                     ;; The changes of a long list are in the journal already.
-                     :input (todo-write-calls-clip (efrit-do-input-text input) 2000))
+               ;; The changes of a long list are in the journal already.
+               (list :id id :name name :input (todo-write-calls-clip text 2000))
                :call-id (concat (efrit-do-session--trace-id session) id))
               (todo-write-calls-watch (efrit-do-session-thread session) id input)
               (efrit-do-call-tool
-               name input (lambda (outcome) (efrit-do-session--ran session id outcome start))))
-          ((quit error)
-           (setf (efrit-do-session-busy session) nil)
-           (if (eq 'quit (car problem)) (efrit-do-session-cancel session)
-             (efrit-do-session-end session 'failed (todo-write-core-error-text problem)))))))))
+               name input
+               (lambda (outcome) (efrit-do-session--ran session call id outcome start))))
+          (error
+           (efrit-do-session-end session 'failed (todo-write-core-error-text problem))))))))
 
-(defun efrit-do-session--ran (session id outcome start)
-  "Record OUTCOME of the first call in the queue of SESSION, and answer it.
-The call, which is called ID in the records, began at START."
-  (pcase-let* ((`(,name ,input ,then . ,_) (car (efrit-do-session-calls session)))
-               ((map :content :is-error :refused :buffer :exit-code :complete :quit) outcome)
-               (trip nil))
-    (setf (efrit-do-session-busy session) nil
-          (nth 3 (car (efrit-do-session-calls session))) outcome)
-    (efrit-do-session-record
-     session "TOOL_EXECUTION"
-     `( :id ,id :name ,name :content ,content :isError ,(if is-error t :false)
-        ,@(and buffer (list :buffer (todo-write-core-plain buffer))))
-     :durationMs (round (* 1000 (- (float-time) start)))
-     :call-id (concat (efrit-do-session--trace-id session) id)
-     :outcome (cond ((not is-error) 'ok) (refused 'refused) (t 'failed))
-     :files (todo-write-calls-changes (efrit-do-session-thread session) id)
-     :exit-code exit-code)
-    (setq trip (efrit-do-session--count session (list :id id :name name :input input
-                                                      :content content :is-error is-error)))
-    (cond ((or quit (not (efrit-do-session-running-p session)))
-           (efrit-do-session-cancel session))
-          (trip (efrit-do-session-end session 'stopped trip))
-          (t
-           (when complete
-             (setf (efrit-do-session-message session) complete))
-           (pop (efrit-do-session-calls session))
-           (run-at-time 0 nil #'efrit-do-session--run-next session)
-           (funcall then outcome)))))
+(defun efrit-do-session--ran (session call id outcome start)
+  "Record OUTCOME of CALL, the first in the queue of SESSION, and answer it.
+It is called ID in the records, and began at START.  It has left the queue if
+SESSION was continued meanwhile."
+  (when (eq call (car (efrit-do-session-calls session)))
+    (pcase-let* ((`(,name ,input ,then . ,_) call)
+                 ((map :content :is-error :refused :buffer :exit-code :complete :quit) outcome))
+      (setf (efrit-do-session-busy session) nil
+            (nth 3 call) outcome)
+      (efrit-do-session-record
+       session "TOOL_EXECUTION"
+       `( :id ,id :name ,name :content ,content :isError ,(if is-error t :false)
+          ,@(and buffer (list :buffer (todo-write-core-plain buffer))))
+       :durationMs (round (* 1000 (- (float-time) start)))
+       :call-id (concat (efrit-do-session--trace-id session) id)
+       :outcome (cond ((not is-error) 'ok) (refused 'refused) (t 'failed))
+       :files (todo-write-calls-changes (efrit-do-session-thread session) id)
+       :exit-code exit-code)
+      (let ((trip (efrit-do-session--count session (list :id id :name name :input input
+                                                         :content content :is-error is-error))))
+        (cond ((or quit (not (efrit-do-session-running-p session)))
+               (efrit-do-session-cancel session))
+              (trip (efrit-do-session-end session 'stopped trip))
+              (t
+               (when complete
+                 (setf (efrit-do-session-message session) complete))
+               (pop (efrit-do-session-calls session))
+               (run-at-time 0 nil #'efrit-do-session--run-next session)
+               (funcall then outcome)))))))
 
 ;;; Beginning and end
 
@@ -395,7 +363,7 @@ An error or quit of the backend ends SESSION and is signaled again."
     (condition-case problem
         (if (not (efrit-do-session-running-p session))
             (efrit-do-session--go-on session)
-          (efrit-do-backend-prepare backend session)
+          (efrit-do-session-backend-prepare backend session)
           (todo-write-begin thread :project (efrit-do-session-directory session)
                             :agent "efrit-do")
           (todo-write-set-activity thread 'working)
@@ -403,7 +371,7 @@ An error or quit of the backend ends SESSION and is signaled again."
           (efrit-do-session-record session "TITLE" (efrit-do-session-title session))
           (when-let* ((notice (efrit-do-session-notice session)))
             (efrit-do-session-record session "STATE_UPDATE" (list :text notice)))
-          (efrit-do-backend-start backend session))
+          (efrit-do-session-backend-start backend session))
       ((error quit)
        (efrit-do-session-end session 'failed (todo-write-core-error-text problem))
        (signal (car problem) (cdr problem)))))
@@ -416,12 +384,15 @@ An error or quit of the backend ends SESSION and is signaled again."
     (setf (efrit-do-session-status session) 'running
           (efrit-do-session-reason session) nil
           (efrit-do-session-calls session) nil
-          (efrit-do-session-past session) (efrit-do-session-results session))
+          (efrit-do-session-busy session) nil
+          (efrit-do-session-called session) 0
+          (efrit-do-session-same session) nil
+          (efrit-do-session-failed session) nil)
     (cl-incf (efrit-do-session-trace session))
     (todo-write-set-activity (efrit-do-session-thread session) 'working)
     (efrit-do-session-record session "AGENT_RESUMED" reason)
     (if (null calls)
-        (efrit-do-backend-continue (efrit-do-session-backend session) session)
+        (efrit-do-session-backend-start (efrit-do-session-backend session) session)
       ;; The model needs a result for each of its calls.
       (pcase-dolist (`(,_ ,_ ,then ,outcome) calls)
         (funcall then (or outcome
@@ -437,18 +408,17 @@ pause a list with open tasks."
     (setf (efrit-do-session-status session) status
           (efrit-do-session-reason session) reason)
     (todo-write-calls-drop (efrit-do-session-thread session))
-    ;; Each step must run even if another fails.
+    ;; The records must be made even if this fails.
     (with-demoted-errors "Ending a session: %S"
-      (todo-write-end-turn (efrit-do-session-thread session)
-                           (or reason "the agent ended its turn")
-                           (eq status 'failed)
-                           ;; It takes no message any more.
-                           (and (eq status 'done) 'session-ended)))
-    (with-demoted-errors "Ending a session: %S"
-      (efrit-do-backend-abort (efrit-do-session-backend session) session))
+      (efrit-do-session-backend-abort (efrit-do-session-backend session) session))
     (with-demoted-errors "Ending a session: %S"
       (let ((failed (eq status 'failed))
             (text (efrit-do-session-text session)))
+        (todo-write-end-turn (efrit-do-session-thread session)
+                             (or reason "the agent ended its turn")
+                             failed
+                             ;; It takes no message any more.
+                             (and (eq status 'done) 'session-ended))
         (efrit-do-session--stream session (if failed "ERROR" "END") reason)
         (efrit-do-session--say session)
         (when failed

@@ -28,8 +28,7 @@
        '(efrit-do-gptel efrit-do-replay efrit-do-run efrit-do-session efrit-do-tools)))
 
 (defvar efrit-do-time-limit 60
-  "Seconds after which a shell command or an asynchronous tool is stopped.
-\\[keyboard-quit] stops other tools.")
+  "Seconds after which a shell command is stopped.")
 
 (defvar efrit-do-output-limit 20000
   "Maximum length of a tool's result, in characters.
@@ -41,7 +40,8 @@ The middle of a longer result is replaced by the number of characters left out."
   (description nil :documentation "What it does, for the model, in a line or two.")
   (args nil :documentation "List of plists `:name' `:description' `:type'
 \(a JSON type) `:optional' and, for arrays, `:items', in the order in which
-FUNCTION takes them; or a function that returns such a list.")
+FUNCTION takes them; or a function that returns such a list, as FUNCTION then
+takes the unchecked input as its only argument.")
   (function nil :documentation "Function of the arguments.  It returns a string,
 another value, which is printed, or a plist (:content STRING :is-error BOOL
 :buffer NAME :exit-code NUMBER), which is used unchanged; the user is offered
@@ -52,9 +52,7 @@ the arguments that returns non-nil to ask.")
   (async nil :documentation "Non-nil if FUNCTION has a callback for the result as
 its first argument.")
   (format nil :documentation "What its arguments are when they are shown to the
-user, as for `todo-write-request': `shell', `lisp' or nil for text.")
-  (raw nil :documentation "Non-nil if FUNCTION takes the unchecked input as its
-only argument."))
+user, as for `todo-write-request': `shell', `lisp' or nil for text."))
 
 (defvar efrit-do-tools nil
   "The tools, a list of `efrit-do-tool', in the order they are offered.
@@ -64,8 +62,8 @@ Change it with `efrit-do-register-tool'.")
   "For whom tools run."
   (thread (concat (todo-write--project) "#efrit-do") :documentation "Key of the thread
 that `todo_write' writes to, by default the project's.")
-  (origin nil :documentation "Buffer in which `eval_sexp' evaluates, or nil
-for the current one.")
+  (directory default-directory :documentation "Where they run.")
+  (origin (current-buffer) :documentation "The buffer in which they run if it lives.")
   (allowed nil :documentation "Names of tools that need no further consent.")
   (tools nil :documentation "Tools that only this one may call, a list.")
   (unattended nil :documentation "Non-nil while Lisp waits for the calls, so
@@ -100,11 +98,6 @@ one of the two is missing."
   "Return the names of the tools that an agent may call."
   (mapcar #'efrit-do-tool-name efrit-do-tools))
 
-(defun efrit-do-tool-arguments (tool)
-  "Return the argument specifications of TOOL, a list of plists."
-  (let ((args (efrit-do-tool-args tool)))
-    (if (functionp args) (funcall args) args)))
-
 ;;; Input
 
 (defun efrit-do-tools--fits-p (value type)
@@ -123,38 +116,30 @@ one of the two is missing."
 INPUT is a JSON text, hash table, plist or alist; any other one has no
 arguments.  Signal `todo-write-input-error' with all that are missing or have
 the wrong type."
-  (if (efrit-do-tool-raw tool)
+  (if (functionp (efrit-do-tool-args tool))
       (list input)
-    (let ((fields (todo-write-json-fields (todo-write-json-parsed input))) problems)
-      (prog1 (mapcar
-              (lambda (spec)
-                (let* ((name (plist-get spec :name))
-                       (type (format "%s" (plist-get spec :type)))
-                       (value (cdr (assoc name fields))))
-                  (cond ((memq value '(nil :null))
-                         (unless (or (plist-get spec :optional) (equal type "boolean"))
-                           (push (format "`%s' (%s) is missing" name type) problems))
-                         nil)
-                        ((not (efrit-do-tools--fits-p value type))
-                         (push (format "`%s' is not of type %s" name type) problems))
-                        ;; JSON does not tell 2 from 2.0.
-                        ((and (floatp value) (equal type "integer")) (truncate value))
-                        (t value))))
-              (efrit-do-tool-arguments tool))
-        (when problems
-          (signal 'todo-write-input-error
-                  (list (concat "Wrong arguments: "
-                                (string-join (nreverse problems) "; ")))))))))
-
-;;; Text
-
-(defun efrit-do-input-text (input)
-  "Return INPUT of a tool as JSON text, or printed if it is not JSON."
-  (cond ((stringp input) (substring-no-properties input))
-        ((null input) "{}")
-        (t (condition-case nil
-               (todo-write-to-json input)
-             (todo-write-error (prin1-to-string input))))))
+    (let* ((fields (todo-write-json-fields (todo-write-json-parsed input)))
+           (problems nil)
+           (values
+            (mapcar
+             (lambda (spec)
+               (let* ((name (plist-get spec :name))
+                      (type (format "%s" (plist-get spec :type)))
+                      (value (cdr (assoc name fields))))
+                 (cond ((memq value '(nil :null))
+                        (unless (or (plist-get spec :optional) (equal type "boolean"))
+                          (push (format "`%s' (%s) is missing" name type) problems))
+                        nil)
+                       ((not (efrit-do-tools--fits-p value type))
+                        (push (format "`%s' is not of type %s" name type) problems))
+                       ;; JSON does not tell 2 from 2.0.
+                       ((and (floatp value) (equal type "integer")) (truncate value))
+                       (t value))))
+             (efrit-do-tool-args tool))))
+      (when problems
+        (signal 'todo-write-input-error
+                (list (concat "Wrong arguments: " (string-join (nreverse problems) "; ")))))
+      values)))
 
 ;;; Consent
 
@@ -162,27 +147,22 @@ the wrong type."
   "Which tool calls need the user's consent.
 `tool' means that each tool decides: of the built-in ones, `eval_sexp' and
 `shell_exec' ask.  Nil means none, and t all.  A list has the names of tools
-that ask.  A function is called with the name of the tool and its input, and
-returns non-nil to ask."
+that ask."
   :type '(choice (const :tag "Each tool decides" tool)
                  (const :tag "Never ask" nil)
                  (const :tag "Always ask" t)
-                 (repeat :tag "Only these tools" string)
-                 function)
+                 (repeat :tag "Only these tools" string))
   :package-version '(efrit-do . "0.2.0"))
 
-(defun efrit-do-tools--confirm-p (tool input values)
-  "Return non-nil if the user must be asked before TOOL runs.
-INPUT comes from the model, and VALUES are the arguments in it."
+(defun efrit-do-tools--confirm-p (tool values)
+  "Return non-nil if the user must be asked before TOOL runs with VALUES."
   (let ((name (efrit-do-tool-name tool))
         (confirm (efrit-do-tool-confirm tool)))
     (and (not (member name (efrit-do-context-allowed efrit-do-context)))
          (pcase efrit-do-confirm
-           ('nil nil)
            ('t t)
            ('tool (if (functionp confirm) (apply confirm values) confirm))
-           ((pred functionp) (funcall efrit-do-confirm name input))
-           ((pred listp) (member name efrit-do-confirm))))))
+           (names (member name names))))))
 
 (defun efrit-do-tools--ask (tool values then)
   "Ask whether TOOL may run with VALUES; call THEN later with the outcome.
@@ -192,98 +172,90 @@ batch Emacs and while Lisp waits for the call, the tool does not run."
   (let* ((name (efrit-do-tool-name tool))
          (text (mapconcat (lambda (value) (if (stringp value) value (format "%S" value)))
                           (delq nil (copy-sequence values)) "\n"))
-         (thread (efrit-do-context-thread efrit-do-context))
          (context efrit-do-context)
-         (directory default-directory))
+         (thread (efrit-do-context-thread context))
+         (answered
+          ;; ANSWER is nil if the question was withdrawn.
+          (lambda (&optional answer message)
+            (let ((efrit-do-context context))
+              ;; The user may have changed files meanwhile.
+              (todo-write-calls-refresh thread)
+              (when (eq answer 'always)
+                (push name (efrit-do-context-allowed context)))
+              (if (memq answer '(yes always))
+                  (efrit-do-tools--run tool values then)
+                (funcall then (efrit-do-tools--failure
+                               (format "the user did not allow this call of %s%s" name
+                                       (if message (concat ": " message) ""))
+                               :refused t :quit (eq answer 'quit))))))))
     (if (or noninteractive (efrit-do-context-unattended context))
         (funcall then (efrit-do-tools--failure
                        (format "%s needs the user's consent, and %s (see `efrit-do-confirm')" name
                                (if noninteractive "Emacs runs in batch mode"
                                  "Emacs waits for this call"))
                        :refused t))
-      (let ((answered
-             ;; ANSWER is nil if the question was withdrawn.
-             (lambda (&optional answer message)
-               (let ((efrit-do-context context)
-                     (default-directory directory))
-                 ;; The user may have changed files meanwhile.
-                 (todo-write-calls-refresh thread)
-                 (when (eq answer 'always)
-                   (cl-pushnew name (efrit-do-context-allowed context) :test #'equal))
-                 (condition-case nil
-                     (let ((inhibit-quit nil))
-                       (if (memq answer '(yes always))
-                           (efrit-do-tools--run tool values then)
-                         (funcall then (efrit-do-tools--failure
-                                        (format "the user did not allow this call of %s%s" name
-                                                (if message (concat ": " message) ""))
-                                        :refused t :quit (eq answer 'quit)))))
-                   (quit (funcall then (efrit-do-tools--failure "interrupted by the user"
-                                                                :quit t))))))))
-        (todo-write-request
-         thread
-         :id (symbol-name (gensym "efrit-do-"))
-         :kind 'permission
-         :title (concat name ": " (todo-write-text-line text 100))
-         :detail text
-         :format (efrit-do-tool-format tool)
-         :options
-         `((:kind allow :value yes :label ,(format "Run this %s" name))
-           (:kind always :value always
-            :label ,(format "Run this and every later %s of this session" name))
-           (:kind deny :value no :text t :label "Do not run it; the agent goes on")
-           (:kind other :value quit :label "Stop the session"))
-         ;; The tool runs when the user's key has done its work.
-         :answer (lambda (value message) (run-at-time 0 nil answered value message))
-         :withdrawn answered)
-        (message "%s waits for your consent; M-x todo-write-answer shows it"
-                 (todo-write-text-line name))))))
+      (todo-write-request
+       thread
+       :id (symbol-name (gensym "efrit-do-"))
+       :kind 'permission
+       :title (concat name ": " (todo-write-text-line text 100))
+       :detail text
+       :format (efrit-do-tool-format tool)
+       :options
+       `((:kind allow :value yes :label ,(format "Run this %s" name))
+         (:kind always :value always
+          :label ,(format "Run this and every later %s of this session" name))
+         (:kind deny :value no :text t :label "Do not run it; the agent goes on")
+         (:kind other :value quit :label "Stop the session"))
+       ;; The tool runs when the user's key has done its work.
+       :answer (lambda (value message) (run-at-time 0 nil answered value message))
+       :withdrawn answered)
+      (message "%s waits for your consent; M-x todo-write-answer shows it"
+               (todo-write-text-line name)))))
 
 ;;; Running
 
-(defun efrit-do-clip (text &optional cut)
-  "Return TEXT without its middle if it exceeds `efrit-do-output-limit'.
-CUT is the number of characters already removed from its middle, or nil."
-  (todo-write-calls-clip text efrit-do-output-limit cut))
+(defun efrit-do-tools--clip (text)
+  "Return TEXT without its middle if it exceeds `efrit-do-output-limit'."
+  (todo-write-calls-clip text efrit-do-output-limit))
 
 (defun efrit-do-tools--outcome (value)
-  "Return VALUE of a tool as an outcome, a plist of `:content' and `:is-error'.
-An outcome is returned unchanged."
-  (if (and (consp value) (eq (car value) :content))
+  "Return VALUE of a tool as an outcome, a plist of `:content' and `:is-error'."
+  (if (eq (car-safe value) :content)
       value
-    (list :content (efrit-do-clip (if (stringp value) value
-                                    (let ((print-circle t)) (prin1-to-string value))))
+    (list :content (efrit-do-tools--clip (if (stringp value) value
+                                           (let ((print-circle t)) (prin1-to-string value))))
           :is-error nil)))
 
 (defun efrit-do-tools--failure (text &rest more)
   "Return the outcome of a call that failed for the reason TEXT, with MORE."
-  `(:content ,(efrit-do-clip (concat "Error: " text)) :is-error t . ,more))
+  `(:content ,(efrit-do-tools--clip (concat "Error: " text)) :is-error t . ,more))
 
 (defun efrit-do-tools--run (tool values then)
   "Call TOOL with VALUES, and THEN once with the outcome.
-An asynchronous tool has until its time limit to answer."
-  (let* (timer
+It has :quit if the user interrupts TOOL."
+  (let* ((origin (efrit-do-context-origin efrit-do-context))
+         (directory (efrit-do-context-directory efrit-do-context))
          (answer (lambda (value)
                    (when then
-                     (when timer (cancel-timer timer))
                      (funcall (cl-shiftf then nil) (efrit-do-tools--outcome value)))))
          (outcome
           (condition-case problem
-              (if (not (efrit-do-tool-async tool))
-                  (efrit-do-tools--outcome (apply (efrit-do-tool-function tool) values))
-                (setq timer (run-at-time efrit-do-time-limit nil answer
-                                         (efrit-do-tools--failure
-                                          (format "no answer within %s seconds"
-                                                  efrit-do-time-limit))))
-                (ignore (apply (efrit-do-tool-function tool) answer values)))
-            (error (efrit-do-tools--failure (todo-write-core-error-text problem))))))
+              (with-current-buffer (if (buffer-live-p origin) origin (current-buffer))
+                (let ((default-directory directory)
+                      (inhibit-quit nil))
+                  (if (efrit-do-tool-async tool)
+                      (ignore (apply (efrit-do-tool-function tool) answer values))
+                    (efrit-do-tools--outcome (apply (efrit-do-tool-function tool) values)))))
+            (error (efrit-do-tools--failure (todo-write-core-error-text problem)))
+            (quit (efrit-do-tools--failure "interrupted by the user" :quit t)))))
     (when outcome (funcall answer outcome))))
 
 (defun efrit-do-call-tool (name input then)
   "Run the tool NAME with INPUT; call THEN with the outcome.
 See `efrit-do-execute-tool' for INPUT and the outcome.  Unless the tool is
 asynchronous or waits for the user's consent, THEN is called before this
-returns.  A quit is not caught."
+returns."
   (let ((efrit-do-context (or efrit-do-context (efrit-do-make-context))))
     (funcall
      (condition-case problem
@@ -292,7 +264,7 @@ returns.  A quit is not caught."
                                   (list (format "There is no tool `%s'; there is: %s" name
                                                 (string-join (efrit-do-tool-names) ", "))))))
                 (values (efrit-do-tools--read-arguments tool input)))
-           (apply-partially (if (efrit-do-tools--confirm-p tool input values)
+           (apply-partially (if (efrit-do-tools--confirm-p tool values)
                                 #'efrit-do-tools--ask
                               #'efrit-do-tools--run)
                             tool values then))
@@ -303,9 +275,9 @@ returns.  A quit is not caught."
   "Run the tool NAME with INPUT and return its outcome.
 INPUT is a JSON text, hash table, plist or alist.  The outcome is a plist:
 `:content', the text for the model, and `:is-error', non-nil if the call
-failed.  Unknown tools, wrong arguments, refusals and errors of the tool are
-failures, and so is a call that needs the user's consent, for which this
-cannot wait; see `efrit-do-call-tool'.  A quit is not caught."
+failed.  Unknown tools, wrong arguments, refusals, errors of the tool and a
+quit in it are failures, and so is a call that needs the user's consent, for
+which this cannot wait; see `efrit-do-call-tool'."
   (let ((efrit-do-context (copy-sequence (or efrit-do-context (efrit-do-make-context))))
         outcome)
     (setf (efrit-do-context-unattended efrit-do-context) t)
@@ -319,32 +291,24 @@ cannot wait; see `efrit-do-call-tool'.  A quit is not caught."
 ;; The arguments of a call come from a model.  Only `eval_sexp' and `shell_exec'
 ;; execute them, and both ask first.  The other tools treat them as data.
 
-(defconst efrit-do-read-limit (* 2 1024 1024)
+(defconst efrit-do-tools--longest-file (* 2 1024 1024)
   "Maximum size of a file that `read_file' reads, in bytes.")
 
-;;; eval_sexp
+(defconst efrit-do-tools--longest-output (* 50 1024 1024)
+  "Characters after which a command is stopped, or they might fill the memory.")
 
 (defun efrit-do-tools--eval-sexp (expr)
-  "Evaluate the single expression in EXPR where the command was given.
-Return its value and its output as text."
-  (pcase-let ((`(,form . ,end) (read-from-string expr))
-              (directory default-directory))
+  "Evaluate the single expression in EXPR; return its value and its output as text."
+  (pcase-let ((`(,form . ,end) (read-from-string expr)))
     (unless (string-match-p "\\`\\(?:[ \t\n\r\f]\\|;.*$\\)*\\'" (substring expr end))
       (signal 'todo-write-input-error
               '("More text follows the expression; wrap several in progn")))
-    (with-temp-buffer
-      (let* ((standard-output (current-buffer))
-             (print-circle t)
-             (origin (efrit-do-context-origin efrit-do-context))
-             (value (with-current-buffer (if (buffer-live-p origin) origin (current-buffer))
-                      (let ((default-directory directory))
-                        (eval form t))))
-             (printed (buffer-string)))
-        (concat (prin1-to-string value)
-                (unless (string-empty-p printed)
-                  (concat "\nPrinted:\n" printed)))))))
-
-;;; shell_exec
+    (let* ((print-circle t)
+           (value nil)
+           (printed (with-output-to-string (setq value (eval form t)))))
+      (concat (prin1-to-string value)
+              (unless (string-empty-p printed)
+                (concat "\nPrinted:\n" printed))))))
 
 (defun efrit-do-tools--shell-exec (command)
   "Run the shell COMMAND in the session's directory and return its output."
@@ -355,25 +319,22 @@ Return its value and its output as text."
                      :name "efrit-do-shell" :buffer (current-buffer)
                      :command (list shell-file-name shell-command-switch command)
                      :connection-type 'pipe :noquery t :file-handler t :sentinel #'ignore))
-           (end (+ (float-time) efrit-do-time-limit))
-           (half (max 1 (/ efrit-do-output-limit 2)))
-           (cut 0))
+           (end (+ (float-time) efrit-do-time-limit)))
       (unwind-protect
-          (let ((inhibit-quit nil))
+          (progn
             ;; The process may have exited already.
             (ignore-errors (process-send-eof process))
             (while (and (or (process-live-p process)
                             (accept-process-output process 0))
-                        (< (float-time) end))
-              (accept-process-output process 0.1)
-              ;; A command that prints forever does not exhaust the memory.
-              (when (> (buffer-size) (* 8 half))
-                (cl-incf cut (- (buffer-size) (* 2 half)))
-                (delete-region (+ (point-min) half) (- (point-max) half))))
-            (let* ((output (efrit-do-clip (buffer-string) (and (> cut 0) cut)))
+                        (< (float-time) end)
+                        (< (buffer-size) efrit-do-tools--longest-output))
+              (accept-process-output process 0.1))
+            (let* ((output (efrit-do-tools--clip (buffer-string)))
                    (code (process-exit-status process))
                    (exited (eq (process-status process) 'exit))
-                   (note (cond ((process-live-p process)
+                   (note (cond ((and (process-live-p process) (< (float-time) end))
+                                "[stopped after too much output]")
+                               ((process-live-p process)
                                 (format "[stopped after %s seconds]" efrit-do-time-limit))
                                ((not exited) (format "[killed by signal %d]" code))
                                ((/= code 0) (format "[exit code %d]" code)))))
@@ -382,10 +343,7 @@ Return its value and its output as text."
                                    (t (concat output note)))
                     :is-error (and note t)
                     :exit-code (and exited code))))
-        (when (process-live-p process)
-          (delete-process process))))))
-
-;;; buffer_create, read_file
+        (delete-process process)))))
 
 (defun efrit-do-tools--buffer-create (name content)
   "Make a buffer called NAME with CONTENT and offer it to the user.
@@ -399,36 +357,23 @@ If there is one of that name, the new one gets another name."
 
 (defun efrit-do-tools--read-file (path &optional first last)
   "Return the text of the file PATH, or its lines FIRST to LAST.
-PATH comes from a model.  Unless the session's directory is remote, it is
-treated as a local file: no file name handler fetches it from another host,
-decrypts or decompresses it."
-  (let* ((host (file-remote-p default-directory))
-         (file-name-handler-alist (and host file-name-handler-alist))
+PATH comes from a model.  It is that of a local file: no file name handler
+fetches it from another host, decrypts or decompresses it."
+  (let* ((file-name-handler-alist nil)
          (file (expand-file-name path))
-         (first (max 1 (or first 1)))
-         (size (or (file-attribute-size (file-attributes file)) 0)))
-    (when-let* ((problem (cond
-                          ((not (member (file-remote-p file) (list nil host)))
-                           "is on another host")
-                          ((file-directory-p file) "is a directory")
-                          ((not (file-exists-p file)) "does not exist")
-                          ((not (file-regular-p file)) "is not a regular file")
-                          ((> size efrit-do-read-limit)
-                           (format "has %d bytes, and %d is the limit; read a part of \
-it another way" size efrit-do-read-limit)))))
+         ;; Nil for what is no regular file, also if a pipe has taken its place.
+         (bytes (todo-write-core-file-bytes file (1+ efrit-do-tools--longest-file)))
+         (first (max 1 (or first 1))))
+    (when-let* ((problem (cond ((file-directory-p file) "is a directory")
+                               ((not (file-exists-p file)) "does not exist on this machine")
+                               ((not bytes) "is not a regular file that you may read")
+                               ((length> bytes efrit-do-tools--longest-file)
+                                (format "has more than %d bytes, the limit; read a part of it \
+another way" efrit-do-tools--longest-file))
+                               ((string-search "\0" (seq-take bytes 8192)) "is a binary file"))))
       (signal 'todo-write-error (list (format "%s %s" file problem))))
     (with-temp-buffer
-      ;; The module reads a local one: a pipe may have taken its place.
-      (if (file-remote-p file)
-          (let ((format-alist nil)
-                (after-insert-file-functions nil))
-            (insert-file-contents file))
-        (insert (or (todo-write-core-file-bytes file efrit-do-read-limit)
-                    (signal 'todo-write-error (list (format "%s cannot be read" file)))))
-        (decode-coding-region (point-min) (point-max) 'undecided))
-      (goto-char (point-min))
-      (when (search-forward "\0" (min (point-max) 8192) t)
-        (signal 'todo-write-error (list (format "%s is a binary file" file))))
+      (insert (decode-coding-string bytes 'undecided))
       (goto-char (point-min))
       (forward-line (1- first))
       (let ((start (point)))
@@ -439,8 +384,9 @@ it another way" size efrit-do-read-limit)))))
 ;;; Their registration
 
 (efrit-do-register-tool
- :name "todo_write" :raw t
+ :name "todo_write"
  :description "Show the user your plan: pass the complete task list each time."
+ ;; It reads, repairs and refuses its input itself.
  :args #'todo-write-tool-arguments
  :function (lambda (input)
              (let ((outcome (todo-write (efrit-do-context-thread efrit-do-context) input

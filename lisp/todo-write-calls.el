@@ -83,17 +83,16 @@ refused by `todo-write-observe'."
           ((consp value) (mapcar clip value))
           (t value))))
 
-(defun todo-write-calls-clip (string limit &optional cut)
+(defun todo-write-calls-clip (string limit)
   "Return STRING as text, without its middle if it exceeds LIMIT characters.
-CUT is the number of characters already removed from its middle, or nil.
 Bytes that are no text become U+FFFD, since no model takes them."
   (let* ((text (todo-write-core-plain (substring-no-properties string)))
          (length (length text))
          (half (/ limit 2)))
-    (if (and (<= length limit) (not cut))
+    (if (<= length limit)
         text
       (concat (substring text 0 half)
-              (format "\n[… %d characters left out …]\n" (+ (- length (* 2 half)) (or cut 0)))
+              (format "\n[… %d characters left out …]\n" (- length (* 2 half)))
               (substring text (- length half))))))
 
 ;;; Files

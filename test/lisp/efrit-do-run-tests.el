@@ -25,10 +25,7 @@
             (efrit-do-confirm nil)
             (session (efrit-do-session-begin
                       "Tidy up" 'replay
-                      (list :script (json-parse-string
-                                     (json-serialize
-                                      (list :speed 0
-                                            :turns (vconcat (mapcar #'vconcat ,turns)))))))))
+                      (list :speed 0 :script (list :turns ,turns)))))
        (save-window-excursion
          (efrit-do-run-show session)
          (efrit-do-session-start session)

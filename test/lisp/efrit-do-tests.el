@@ -72,13 +72,6 @@
     (dolist (call '((:name "x") (:function ignore)))
       (should-error (apply #'efrit-do-register-tool call) :type 'todo-write-error))))
 
-(ert-deftest efrit-do-gives-up-on-a-tool-that-never-answers ()
-  (efrit-do-tests--with-tools
-    (let ((efrit-do-time-limit 0.05))
-      (efrit-do-register-tool :name "never" :async t :function #'ignore)
-      (should (string-search "0.05 seconds"
-                             (efrit-do-tests--error "never" nil))))))
-
 ;;; Calls
 
 (ert-deftest efrit-do-tools-do-what-they-are-called-with ()
@@ -104,7 +97,7 @@
     (make-directory "folder")
     (efrit-do-tests--file "binary" "a\0b")
     (efrit-do-tests--file "large" (make-string 200 ?x))
-    (let ((efrit-do-read-limit 100))
+    (let ((efrit-do-tools--longest-file 100))
       (pcase-dolist (`(,name ,input . ,words)
                      '(("buffer_create" (:content 3) "`name' (string) is missing"
                         "`content' is not of type string")
@@ -114,7 +107,7 @@
                        ("read_file" (:path "absent") "does not exist")
                        ("read_file" (:path "folder") "directory")
                        ("read_file" (:path "binary") "binary")
-                       ("read_file" (:path "large") "200 bytes")
+                       ("read_file" (:path "large") "more than 100 bytes")
                        ("read_file" (:path "/dev/null") "not a regular file")
                        ("todo_write" "{\"todos\": [" "column")
                        ("eval_sexp" (:expr "(1") "End of file")
@@ -272,8 +265,7 @@ Return what was asked, or nil, and the content of the outcome, a cons."
   (efrit-do-tests--with-tools
     (efrit-do-tests--file "f" "text")
     (pcase-dolist (`(,confirm . ,times)
-                   `((nil . 0) (tool . 1) (t . 2) (("read_file") . 1)
-                     (,(lambda (name _input) (equal name "read_file")) . 1)))
+                   '((nil . 0) (tool . 1) (t . 2) (("read_file") . 1)))
       (let ((efrit-do-confirm confirm))
         (should (= times
                    (seq-count #'car

@@ -405,38 +405,38 @@ answer that allows always."
 
 (ert-deftest efrit-do-offers-a-buffer-that-the-agent-makes-and-keeps-all-windows ()
   (todo-write-answer-user
-    (let ((script '((speed . 0)
-                    (turns . [[((tool . "todo_write")
-                                (input (todos . [((content . "Write it") (status . "in_progress")
-                                                  (activeForm . "Writing it"))])))]
-                              [((tool . "buffer_create")
-                                (input (name . "made\u202e") (content . "text")))]
-                              [((text . "Done."))]]))))
+    (todo-write-user-eval
+     '(progn
+        (require 'efrit-do-replay)
+        (switch-to-buffer "mine")
+        (let ((session (efrit-do-session-begin
+                        "Write it" 'replay
+                        '(:speed 0
+                          :script
+                          (:turns (((:tool "todo_write"
+                                     :input (:todos [(:content "Write it" :status "in_progress"
+                                                      :activeForm "Writing it")])))
+                                   ((:tool "buffer_create"
+                                     :input (:name "made\u202e" :content "text")))
+                                   ((:text "Done."))))))))
+          (efrit-do-run-show session)
+          (efrit-do-session-start session))
+        nil))
+    (todo-write-test-wait
+     (lambda () (todo-write-user-eval
+                 '(eq 'done (efrit-do-session-status (car efrit-do-sessions))))))
+    (cl-flet ((windows () (todo-write-user-eval
+                           '(sort (mapcar (lambda (window) (buffer-name (window-buffer window)))
+                                          (window-list))
+                                  #'string<))))
+      (should (equal (windows) '("*efrit-todos*" "mine")))
       (todo-write-user-eval
-       `(progn
-          (require 'efrit-do-replay)
-          (switch-to-buffer "mine")
-          (let ((session (efrit-do-session-begin
-                          "Write it" 'replay
-                          (list :script (json-parse-string ,(json-serialize script))))))
-            (efrit-do-run-show session)
-            (efrit-do-session-start session))
-          nil))
-      (todo-write-test-wait
-       (lambda () (todo-write-user-eval
-                   '(eq 'done (efrit-do-session-status (car efrit-do-sessions))))))
-      (cl-flet ((windows () (todo-write-user-eval
-                             '(sort (mapcar (lambda (window) (buffer-name (window-buffer window)))
-                                            (window-list))
-                                    #'string<))))
-        (should (equal (windows) '("*efrit-todos*" "mine")))
-        (todo-write-user-eval
-         '(progn (select-window (get-buffer-window "*efrit-todos*"))
-                 (goto-char (point-min))
-                 (search-forward "buffer_create made")
-                 nil))
-        (todo-write-user-type "\r")
-        (should (equal (windows) '("*efrit-todos*" "made\\u202e")))))))
+       '(progn (select-window (get-buffer-window "*efrit-todos*"))
+               (goto-char (point-min))
+               (search-forward "buffer_create made")
+               nil))
+      (todo-write-user-type "\r")
+      (should (equal (windows) '("*efrit-todos*" "made\\u202e"))))))
 
 ;;; Answers
 

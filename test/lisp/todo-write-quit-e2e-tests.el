@@ -18,8 +18,8 @@
   (todo-write-with-store
     (let* ((folder (make-temp-file "todo-write-quit" t))
            (result (expand-file-name "result" folder))
-           (script '((turns . [[((tool . "eval_sexp")
-                                 (input (expr . "(progn (send-string-to-terminal \"@@\") (while t))")))]])))
+           (script '(:turns (((:tool "eval_sexp"
+                               :input (:expr "(progn (send-string-to-terminal \"@@\") (while t))"))))))
            (command
             (todo-write-test-emacs
              `(progn
@@ -34,7 +34,7 @@
                 (efrit-do-session-start
                  (efrit-do-session-begin
                   "Loop" 'replay
-                  (list :speed 0 :script (json-parse-string ,(json-serialize script))))))))
+                  (list :speed 0 :script ',script))))))
            (begun nil)
            (process-environment (cons "TERM=xterm-256color" process-environment))
            (process (make-process :name "todo-write-quit" :noquery t :connection-type 'pty

@@ -66,9 +66,9 @@
    24 80
    (lambda ()
      (todo-write-user-eval
-      '(require 'efrit-do-replay) '(setenv "BUILT" "11") '(setenv "SPEED" "0")
+      '(require 'efrit-do-replay) '(setenv "BUILT" "11")
       '(load (expand-file-name "demo" (file-name-directory (efrit-do-replay-demo))) nil t)
-      '(run-at-time 0 nil #'efrit-do-demo-live) ''begun)
+      '(run-at-time 0 nil #'efrit-do-demo-live 0) ''begun)
      (let ((shown (lambda (regexp)
                     (todo-write-user-eval
                      `(with-current-buffer "*efrit-todos*"

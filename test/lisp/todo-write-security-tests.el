@@ -149,11 +149,10 @@
     (let* ((efrit-do-confirm 'tool)
            (outcome (efrit-do-run
                      "x" :backend 'replay :timeout 60
-                     :script (json-parse-string
-                              (concat "{\"speed\": 0, \"turns\": [[{\"tool\": \"eval_sexp\", \"input\":"
-                                      "{\"expr\": \"(setq todo-write-security-tests--ran t)\"}},"
-                                      "{\"tool\": \"shell_exec\", \"input\": {\"command\": \"true\"}}"
-                                      "]]}")))))
+                     :speed 0
+                     :script '(:turns (((:tool "eval_sexp"
+                                         :input (:expr "(setq todo-write-security-tests--ran t)"))
+                                        (:tool "shell_exec" :input (:command "true"))))))))
       (should (equal '(t t) (mapcar (lambda (result) (and (plist-get result :is-error) t))
                                     (plist-get outcome :tool-results))))
       (should-not todo-write-security-tests--ran))))

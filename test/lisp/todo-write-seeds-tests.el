@@ -434,13 +434,11 @@ subscribers heard.  The tool \"count\" returns how often it ran."
            (efrit-do-tools efrit-do-tools) (ran 0))
       (efrit-do-register-tool :name "count" :function (lambda () (format "run %d" (cl-incf ran))))
       (let* (outcome
-             (script (json-parse-string
-                      (json-serialize
-                       (list :speed 0 :turns (vconcat (mapcar #'vconcat turns))))))
              (heard (todo-write-seeds-tests--heard
                      (lambda ()
                        (setq outcome (efrit-do-run
-                                      "Tidy up" :backend 'replay :thread "a" :script script
+                                      "Tidy up" :backend 'replay :thread "a" :speed 0
+                                      :script (list :turns turns)
                                       :timeout todo-write-test-deadline))))))
         (cons (append outcome (list :state (todo-write-state "a"))) heard)))))
 
