@@ -13,17 +13,17 @@
 ;; A script is a JSON object:
 ;;
 ;;   {"title":   "Refactor the login function",    shown above the list
-;;    "speed":   1,                 2 plays twice as fast, 0 without pauses
 ;;    "directory": "login",         tools work in a copy of it; from the script's folder
 ;;    "takesUp": false,             true works on tasks that the user adds, and on comments on
 ;;                                  changed lines, before the last turn
 ;;    "turns": [                    one per request to the model
 ;;      [{"thinking": "Three places call it …"},
-;;       {"pause": 1.5},                           in seconds at speed 1
+;;       {"pause": 1.5},                           in seconds
 ;;       {"text": "Here is my plan."},
 ;;       {"tool": "todo_write", "input": {"todos": […]}},
 ;;       {"error": "overloaded"}]]}                the request fails here
 ;;
+;; With `:speed' 2 it plays twice as fast, with 0 without pauses.
 ;; The tools of a turn run after its text.  The next turn begins when all of them
 ;; have answered.  In a copy of a folder, the tool `edit_file' replaces text in a file:
 ;; {"path": "login.js", "old": "…", "new": "…"}.
@@ -80,7 +80,7 @@ FOLLOWED are the ids of the comments that were followed."
   (pcase-let* ((options (efrit-do-session-options session))
                (given (plist-get options :script))
                (file (unless (consp given) (or given (efrit-do-replay-demo))))
-               ((map :title :speed :directory (:takesUp takes-up) :turns)
+               ((map :title :directory (:takesUp takes-up) :turns)
                 (if (not file) given
                   (with-temp-buffer
                     (insert-file-contents file)
@@ -101,7 +101,7 @@ FOLLOWED are the ids of the comments that were followed."
             "Demonstration: a scripted agent; set `efrit-do-backend' to give your \
 command to a model.  It takes up tasks that you add (+), and comments on changes (v, c)"))
     (setf (efrit-do-session-state session)
-          (efrit-do-replay--make :speed (or (plist-get options :speed) speed 1)
+          (efrit-do-replay--make :speed (or (plist-get options :speed) 1)
                                  :takes-up (eq t takes-up)
                                  :turns (append turns nil)))))
 

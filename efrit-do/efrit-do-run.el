@@ -14,16 +14,6 @@
 (require 'todo-write-mode-line)
 (require 'todo-write-view)
 
-(defcustom efrit-do-backend 'auto
-  "The backend that runs the agent.
-`gptel' uses gptel's model, and `replay' plays a demonstration.  `auto' means
-`gptel' if gptel is loaded and has a backend and a model, otherwise `replay'."
-  :type '(choice (const :tag "A model if gptel is set up, else the demonstration" auto)
-                 (const :tag "The demonstration" replay)
-                 (const :tag "A model, by gptel" gptel))
-  :group 'efrit-do
-  :package-version '(efrit-do . "0.2.0"))
-
 (defcustom efrit-do-system-prompt
   "You work inside the user's Emacs, with tools.  Do what is asked, nothing more.
 Plan with todo_write when the work takes three or more steps, or when several
@@ -44,25 +34,10 @@ When all is done, call session_complete and say what you did and found."
 ;;;###autoload (autoload 'efrit-do-tool-names "efrit-do-run")
 ;;;###autoload (autoload 'efrit-do-register-tool "efrit-do-run")
 
-(defvar gptel-backend)
-(defvar gptel-model)
-
-(defun efrit-do-run-backend (backend)
-  "Return the backend that BACKEND, a value of `efrit-do-backend', stands for."
-  (cond ((not (eq backend 'auto)) backend)
-        ((and (featurep 'gptel) gptel-backend gptel-model) 'gptel)
-        (t 'replay)))
-
-(defun efrit-do-run--begin (command options)
-  "Make a session for COMMAND with OPTIONS, see `efrit-do-run'."
-  (let ((backend (efrit-do-run-backend (or (plist-get options :backend) efrit-do-backend))))
-    (require (intern (format "efrit-do-%s" backend)))
-    (efrit-do-session-begin command backend options)))
-
 (defun efrit-do-run-and-show (command)
   "Let an agent work on COMMAND in the background, and show its plan.
 Return the session."
-  (let ((session (efrit-do-run--begin command nil)))
+  (let ((session (efrit-do-session-begin command nil)))
     (efrit-do-run-show session)
     (prog1 (efrit-do-session-start session)
       (message (substitute-command-keys
@@ -90,23 +65,18 @@ The outcome is a plist:
 
 OPTIONS are keywords and values: `:backend' (default `efrit-do-backend'),
 `:thread' (key of the list, by default a new one), `:directory' (not for
-a script that has one), `:timeout' (seconds after which the session ends
-as failed), and for the backend `replay' `:script' and `:speed'.
-Emacs waits, so that tools that need the user's consent are refused.  A quit
-cancels the session.  Signal `todo-write-error' if it cannot start."
-  (let* ((options `(:unattended t . ,options))
-         (session (efrit-do-session-start (efrit-do-run--begin command options)))
-         (timeout (plist-get options :timeout))
-         (end (and timeout (+ (float-time) timeout))))
-    (condition-case nil
+a script that has one), and for the backend `replay' `:script' and `:speed'.
+Emacs waits, so that tools that need the user's consent are refused.  A quit or
+`with-timeout' cancels the session.  Signal `todo-write-error' if it cannot
+start."
+  (let ((session (efrit-do-session-start
+                  (efrit-do-session-begin command `(:unattended t . ,options)))))
+    (unwind-protect
         (while (efrit-do-session-running-p session)
-          (accept-process-output nil 0.005)
-          (when (and end (> (float-time) end))
-            (efrit-do-session-end
-             session 'failed (format "not done within %s seconds" timeout))))
-      (quit (efrit-do-session-cancel session)))
-    ;; If it is continued, Emacs does not wait.
-    (setf (efrit-do-session-unattended session) nil)
+          (accept-process-output nil 0.005))
+      (efrit-do-session-cancel session)
+      ;; If it is continued, Emacs does not wait.
+      (setf (efrit-do-session-unattended session) nil))
     (efrit-do-session-outcome session)))
 
 ;;; Showing

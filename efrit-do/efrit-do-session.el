@@ -139,6 +139,25 @@ contains it."
 
 ;;; Backends
 
+(defcustom efrit-do-backend 'auto
+  "The backend that runs the agent.
+`gptel' uses gptel's model, and `replay' plays a demonstration.  `auto' means
+`gptel' if gptel is loaded and has a backend and a model, otherwise `replay'."
+  :type '(choice (const :tag "A model if gptel is set up, else the demonstration" auto)
+                 (const :tag "The demonstration" replay)
+                 (const :tag "A model, by gptel" gptel))
+  :group 'efrit-do
+  :package-version '(efrit-do . "0.2.0"))
+
+(defvar gptel-backend)
+(defvar gptel-model)
+
+(defun efrit-do-session-choose-backend (&optional choice)
+  "Return the backend that CHOICE, by default `efrit-do-backend', stands for."
+  (pcase (or choice efrit-do-backend)
+    ('auto (if (and (featurep 'gptel) gptel-backend gptel-model) 'gptel 'replay))
+    (backend backend)))
+
 (cl-defgeneric efrit-do-session-backend-prepare (_backend _session)
   "Set the title, the directory and the notice of SESSION, if BACKEND knows better."
   nil)
@@ -333,16 +352,16 @@ SESSION was continued meanwhile."
 
 ;;; Beginning and end
 
-(defun efrit-do-session-begin (command backend options)
-  "Make a session for COMMAND with BACKEND and return it.
-OPTIONS is a plist: `:thread' is the key of the list, by default a new one,
-`:directory' the folder to work in, and the others are for the backend."
+(defun efrit-do-session-begin (command options)
+  "Make a session for COMMAND and return it.
+OPTIONS is a plist, see `efrit-do-run'; some are for the backend."
   (when (string-blank-p command)
     (signal 'todo-write-input-error '("The command is empty")))
   (let* ((directory (file-name-as-directory
                      (expand-file-name (or (plist-get options :directory)
                                            (todo-write-core-project-root)))))
          (id (format "%s-%04x" (format-time-string "%Y%m%dT%H%M%S") (random #x10000)))
+         (backend (efrit-do-session-choose-backend (plist-get options :backend)))
          (session (efrit-do-session--make
                    :id id :command (substring-no-properties command)
                    :directory directory :origin (current-buffer)
@@ -351,6 +370,7 @@ OPTIONS is a plist: `:thread' is the key of the list, by default a new one,
                    :title (todo-write-text-line command 70)
                    :unattended (plist-get options :unattended)
                    :backend backend :options options)))
+    (require (intern (format "efrit-do-%s" backend)))
     (setq efrit-do-sessions (seq-take (cons session efrit-do-sessions) 20))
     (add-hook 'kill-emacs-hook #'efrit-do-session--cancel-all)
     session))

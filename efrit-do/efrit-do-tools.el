@@ -74,18 +74,12 @@ that the user cannot answer a question."))
 
 (defun efrit-do-register-tool (&rest slots)
   "Register a tool for agents, and return it.
-SLOTS are keywords and values for `efrit-do-tool'; `:name' and `:function' are
-required.  It replaces a tool of the same name.  Signal `todo-write-error' if
-one of the two is missing."
-  (let* ((tool (apply #'efrit-do-make-tool slots))
-         (name (efrit-do-tool-name tool)))
-    (unless (and (stringp name) (functionp (efrit-do-tool-function tool)))
-      (signal 'todo-write-error '("A tool needs a `:name' (string) and a `:function'")))
-    (setq efrit-do-tools
-          (if (member name (efrit-do-tool-names))
-              (cl-substitute-if tool (lambda (old) (equal name (efrit-do-tool-name old)))
-                                efrit-do-tools)
-            (append efrit-do-tools (list tool))))
+SLOTS are keywords and values for `efrit-do-tool'.  It replaces a tool of the
+same `:name'."
+  (let ((tool (apply #'efrit-do-make-tool slots)))
+    (setq efrit-do-tools (append (remq (efrit-do-get-tool (efrit-do-tool-name tool))
+                                       efrit-do-tools)
+                                 (list tool)))
     tool))
 
 (defun efrit-do-get-tool (name)
@@ -98,47 +92,24 @@ one of the two is missing."
   "Return the names of the tools that an agent may call."
   (mapcar #'efrit-do-tool-name efrit-do-tools))
 
-;;; Input
-
-(defun efrit-do-tools--fits-p (value type)
-  "Return non-nil if VALUE is of the JSON TYPE, a string."
-  (pcase type
-    ("string" (stringp value))
-    ("integer" (or (integerp value)
-                   (and (floatp value) (= value (ftruncate value)))))
-    ("number" (numberp value))
-    ("boolean" (memq value '(t nil :false :json-false)))
-    ("array" (or (vectorp value) (listp value)))
-    (_ t)))
-
 (defun efrit-do-tools--read-arguments (tool input)
   "Return the argument values of TOOL from INPUT, in order.
 INPUT is a JSON text, hash table, plist or alist; any other one has no
-arguments.  Signal `todo-write-input-error' with all that are missing or have
-the wrong type."
+arguments.  Signal `todo-write-input-error' if some are missing."
   (if (functionp (efrit-do-tool-args tool))
       (list input)
     (let* ((fields (todo-write-json-fields (todo-write-json-parsed input)))
-           (problems nil)
-           (values
-            (mapcar
-             (lambda (spec)
-               (let* ((name (plist-get spec :name))
-                      (type (format "%s" (plist-get spec :type)))
-                      (value (cdr (assoc name fields))))
-                 (cond ((memq value '(nil :null))
-                        (unless (or (plist-get spec :optional) (equal type "boolean"))
-                          (push (format "`%s' (%s) is missing" name type) problems))
-                        nil)
-                       ((not (efrit-do-tools--fits-p value type))
-                        (push (format "`%s' is not of type %s" name type) problems))
-                       ;; JSON does not tell 2 from 2.0.
-                       ((and (floatp value) (equal type "integer")) (truncate value))
-                       (t value))))
-             (efrit-do-tool-args tool))))
-      (when problems
+           (missing nil)
+           (values (mapcar
+                    (pcase-lambda ((map :name :type :optional))
+                      (let ((value (cdr (assoc name fields))))
+                        (cond ((not (memq value '(nil :null))) value)
+                              ((or optional (equal (format "%s" type) "boolean")) nil)
+                              (t (push (format "`%s' (%s)" name type) missing) nil))))
+                    (efrit-do-tool-args tool))))
+      (when missing
         (signal 'todo-write-input-error
-                (list (concat "Wrong arguments: " (string-join (nreverse problems) "; ")))))
+                (list (concat "Missing arguments: " (string-join (nreverse missing) ", ")))))
       values)))
 
 ;;; Consent

@@ -41,7 +41,7 @@ the demonstration is there, and the prompt says so.  With a prefix
 argument, continue a session, as `efrit-do-continue' does."
     (interactive
      (list (cond (current-prefix-arg nil)
-                 ((eq 'replay (efrit-do-run-backend efrit-do-backend))
+                 ((eq 'replay (efrit-do-session-choose-backend))
                   (read-string "Without gptel, only the demonstration is there; RET plays it: "
                                nil 'efrit-do-history "Refactor the login function"))
                  (t (read-string "Do: " nil 'efrit-do-history)))))

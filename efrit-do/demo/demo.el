@@ -10,14 +10,10 @@
 
 ;;; Code:
 
-(require 'efrit-do)
+(require 'efrit-do-run)
 (require 'efrit-do-replay)
 
-(defun efrit-do-demo--begin (&optional speed)
-  "Return a session that is ready to play at SPEED, by default that of the script."
-  (setq todo-write-directory (efrit-do-replay-folder))
-  (efrit-do-session-begin "Refactor login to async/await, with an error of its own" 'replay
-                          (list :script (efrit-do-replay-demo) :speed speed)))
+(setq todo-write-directory (efrit-do-replay-folder))
 
 (defun efrit-do-demo--begun (&rest _)
   "Say what the user can do; after a long build, wait for the user first."
@@ -27,33 +23,27 @@
     (read-event "This is the plan of a scripted agent.  Press a key, and it goes on"))
   (message "Press + to add a task, which the agent takes up; ? shows all keys"))
 
-(defun efrit-do-demo-live (&optional speed)
-  "Play in this frame at SPEED."
+(defun efrit-do-demo-live ()
+  "Play in this frame."
   (setq inhibit-startup-screen t)
-  (let ((session (efrit-do-demo--begin speed)))
-    (efrit-do-run-show session)
-    (pop-to-buffer "*efrit-todos*")
-    (delete-other-windows)
-    (add-hook 'efrit-do-end-functions
-              (lambda (_session)
-                (message
-                 "RET opens a row, ? all keys; M-x efrit-do-demo plays it again; C-x C-c quits")))
-    (add-hook 'todo-write-change-functions #'efrit-do-demo--begun)
-    (efrit-do-session-start session)))
+  (add-hook 'todo-write-change-functions #'efrit-do-demo--begun)
+  (add-hook 'efrit-do-end-functions
+            (lambda (_session)
+              (message
+               "RET opens a row, ? all keys; M-x efrit-do-demo plays it again; C-x C-c quits")))
+  (efrit-do-demo)
+  (pop-to-buffer "*efrit-todos*")
+  (delete-other-windows))
 
 (defun efrit-do-demo-batch ()
   "Play without pauses and print every state of the plan."
-  (let ((session (efrit-do-demo--begin 0)))
-    (add-hook 'todo-write-change-functions
-              (lambda (thread _outcome)
-                (with-current-buffer (todo-write-show thread)
-                  (princ (concat (string-trim-right (buffer-string)) "\n\n")))))
-    (efrit-do-session-start session)
-    (while (efrit-do-session-running-p session)
-      (accept-process-output nil 0.01))
-    (princ (format "%s\n" (or (efrit-do-session-reason session)
-                              (efrit-do-session-answer session))))
-    (unless (eq (efrit-do-session-status session) 'done)
+  (add-hook 'todo-write-change-functions
+            (lambda (thread _outcome)
+              (with-current-buffer (todo-write-show thread)
+                (princ (concat (string-trim-right (buffer-string)) "\n\n")))))
+  (let ((outcome (efrit-do-run "Refactor the login function" :backend 'replay :speed 0)))
+    (princ (format "%s\n" (or (plist-get outcome :reason) (plist-get outcome :message))))
+    (unless (eq (plist-get outcome :status) 'done)
       (kill-emacs 1))))
 
 (provide 'demo)

@@ -70,8 +70,7 @@
   "Run COMMAND as PROVIDER on PORT with OPTIONS; return the outcome."
   (let* ((gptel-backend (todo-write-mock-backend provider port))
          (gptel-model (car (gptel-backend-models gptel-backend))))
-    (apply #'efrit-do-run command :directory (efrit-do-e2e--fixtures)
-           :timeout 60 options)))
+    (apply #'efrit-do-run command :directory (efrit-do-e2e--fixtures) options)))
 
 (defun efrit-do-e2e--of-type (thread type &rest filter)
   "Return the observations of TYPE in THREAD that FILTER lets through, a list."
@@ -130,7 +129,7 @@
       (pcase-dolist (`(,gptel-backend ,gptel-model) '((nil nil) (nil gpt)))
         (should (string-prefix-p
                  "Demonstration: "
-                 (plist-get (efrit-do-run "x" :speed 0 :timeout 60) :result)))))))
+                 (plist-get (efrit-do-run "x" :speed 0) :result)))))))
 
 ;;; Faults
 ;;
@@ -202,7 +201,7 @@ the model and of results of tools, and observations of each TYPE.")
    (lambda (port)
      (let* ((gptel-backend (todo-write-mock-backend 'anthropic port))
             (gptel-model 'claude)
-            (session (efrit-do-session-begin "slow answer" 'gptel nil))
+            (session (efrit-do-session-begin "slow answer" '(:backend gptel)))
             (thread (efrit-do-session-thread session)))
        (require 'efrit-do-gptel)
        (efrit-do-session-start session)
@@ -264,7 +263,7 @@ the model and of results of tools, and observations of each TYPE.")
             (efrit-do-gptel-tools '("weather"))
             (gptel-backend (todo-write-mock-backend 'anthropic port))
             (gptel-model (car (gptel-backend-models gptel-backend)))
-            (session (efrit-do-session-begin "ask the weather" 'gptel nil))
+            (session (efrit-do-session-begin "ask the weather" '(:backend gptel)))
             (thread (efrit-do-session-thread session)))
        (require 'efrit-do-gptel)
        (gptel-make-tool :name "weather" :description "The weather." :confirm t

@@ -24,8 +24,8 @@
             (efrit-do-sessions nil)
             (efrit-do-confirm nil)
             (session (efrit-do-session-begin
-                      "Tidy up" 'replay
-                      (list :speed 0 :script (list :turns ,turns)))))
+                      "Tidy up"
+                      (list :backend 'replay :speed 0 :script (list :turns ,turns)))))
        (save-window-excursion
          (efrit-do-run-show session)
          (efrit-do-session-start session)

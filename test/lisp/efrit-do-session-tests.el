@@ -34,26 +34,18 @@ The tool `count' returns how often it ran; `fail' fails with its argument."
         :function (lambda (why) (cl-incf ran) (error "%s" why)))
        ,@body)))
 
-(defun efrit-do-session-tests--script (turns &rest more)
-  "Return a script of TURNS, lists of events, and MORE keys and values.
-An event is a plist, as in JSON."
-  (append more (list :speed 0 :turns turns)))
-
 (defun efrit-do-session-tests--run (turns &rest options)
   "Run a session that plays TURNS with OPTIONS; return its outcome."
-  (apply #'efrit-do-run "Tidy up" :timeout 60
-         :script (efrit-do-session-tests--script turns) options))
+  (apply #'efrit-do-run "Tidy up" :speed 0 :script (list :turns turns) options))
 
 (defun efrit-do-session-tests--status (turns)
   "Run a session that plays TURNS; return how it ended."
   (plist-get (efrit-do-session-tests--run turns) :status))
 
-(defun efrit-do-session-tests--start (turns &rest more)
-  "Start a session that plays TURNS, a script with MORE keys; return it."
+(defun efrit-do-session-tests--start (turns &optional speed)
+  "Start a session that plays TURNS at SPEED, by default without pauses; return it."
   (efrit-do-session-start
-   (efrit-do-session-begin
-    "Tidy up" 'replay
-    (list :script (apply #'efrit-do-session-tests--script turns more)))))
+   (efrit-do-session-begin "Tidy up" (list :speed (or speed 0) :script (list :turns turns)))))
 
 (defun efrit-do-session-tests--await (session)
   "Wait until SESSION has ended and return it."
@@ -66,7 +58,7 @@ Return it, as it would go on without pauses."
   (let ((session (efrit-do-session-tests--start
                   (list (list (efrit-do-session-tests--plan "in_progress"))
                         (cons '(:pause 60) events))
-                  :speed 1)))
+                  1)))
     (todo-write-test-wait
      (lambda () (eq 'active (todo-write-state (efrit-do-session-thread session)))))
     (efrit-do-cancel)
@@ -176,8 +168,7 @@ Return it, as it would go on without pauses."
   (efrit-do-session-tests--with-sessions
     (should (string-match-p
              "\\`Demonstration: a scripted agent; set `efrit-do-backend'"
-             (plist-get (efrit-do-run "x" :backend 'auto :speed 0 :timeout 60)
-                        :result)))
+             (plist-get (efrit-do-run "x" :backend 'auto :speed 0) :result)))
     ;; A user who names a script needs no such notice.
     (should (equal (plist-get (efrit-do-session-tests--run '(((:text "Mine."))))
                               :result)
@@ -265,10 +256,7 @@ Nothing ran and nothing was sent after that."
   "Run a session that plans and then repeats TURN endlessly; return its outcome.
 Go on for a while, to see whether anything happens after its end."
   (let* ((plan (efrit-do-session-tests--plan "in_progress" "pending"))
-         (outcome
-          (efrit-do-run "Tidy up" :timeout 60
-                        :script (efrit-do-session-tests--script
-                                 (cons (list plan) (make-list 1000 turn)))))
+         (outcome (efrit-do-session-tests--run (cons (list plan) (make-list 1000 turn))))
          (count (length (todo-write-observations (plist-get outcome :thread)))))
     (todo-write-test-run-timers)
     (should (= count (length (todo-write-observations
@@ -455,14 +443,11 @@ ANSWER names a function that answers with its argument."
     (should-error (efrit-do-cancel) :type 'user-error)
     (should-error (efrit-do-continue) :type 'user-error)))
 
-(ert-deftest efrit-do-run-gives-up-after-its-timeout ()
+(ert-deftest efrit-do-run-cancels-its-session-where-it-is-left ()
   (efrit-do-session-tests--with-sessions
-    (let ((outcome (efrit-do-run "Tidy up" :timeout 0.1
-                                 :script (efrit-do-session-tests--script
-                                          '(((:pause 60))) :speed 1)
-                                 :speed 1)))
-      (should (eq (plist-get outcome :status) 'failed))
-      (should (string-search "0.1 seconds" (plist-get outcome :reason))))))
+    (with-timeout (0.1)
+      (efrit-do-run "Tidy up" :script '(:turns (((:pause 60))))))
+    (should (eq 'cancelled (efrit-do-session-status (car efrit-do-sessions))))))
 
 (ert-deftest efrit-do-runs-two-sessions-side-by-side ()
   (efrit-do-session-tests--with-sessions
@@ -543,7 +528,7 @@ ANSWER names a function that answers with its argument."
   (efrit-do-session-tests--with-sessions
     (dotimes (_ 2)
       (let* ((efrit-do-confirm 'tool)
-             (outcome (efrit-do-run "x" :speed 0 :timeout 60))
+             (outcome (efrit-do-run "x" :speed 0))
              (thread (plist-get outcome :thread))
              (kinds (mapcan (lambda (revision)
                               (let ((n (plist-get revision :revision)))
@@ -581,7 +566,7 @@ ANSWER names a function that answers with its argument."
                       (7 (todo-write-tell thread "Say\nless"
                                           (list :path (funcall file) :line 5
                                                 :quote "+  if (!user)")))))))
-           (thread (plist-get (efrit-do-run "x" :speed 0 :timeout 60) :thread)))
+           (thread (plist-get (efrit-do-run "x" :speed 0) :thread)))
       (should (equal '(("Weed" "completed") ("Water" "completed")
                        ("Follow your comment on login.js:5" "completed"))
                      (mapcar #'butlast (last (todo-write-test-rows thread) 3))))

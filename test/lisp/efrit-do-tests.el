@@ -63,14 +63,12 @@
     (should (equal (efrit-do-tests--ok "add" '(:a 2 :b 3)) "5"))
     (should (equal (efrit-do-tests--ok "add" '(:a 2)) "3"))))
 
-(ert-deftest efrit-do-replaces-a-tool-of-the-same-name-in-its-place ()
+(ert-deftest efrit-do-replaces-a-tool-of-the-same-name ()
   (efrit-do-tests--with-tools
     (let ((names (efrit-do-tool-names)))
       (efrit-do-register-tool :name "read_file" :function (lambda () "mine"))
-      (should (equal (efrit-do-tool-names) names))
-      (should (equal (efrit-do-tests--ok "read_file" nil) "mine")))
-    (dolist (call '((:name "x") (:function ignore)))
-      (should-error (apply #'efrit-do-register-tool call) :type 'todo-write-error))))
+      (should (equal (sort (efrit-do-tool-names) #'string<) (sort names #'string<)))
+      (should (equal (efrit-do-tests--ok "read_file" nil) "mine")))))
 
 ;;; Calls
 
@@ -88,7 +86,7 @@
                      ("shell_exec" (:command "cat") "(no output)")
                      ("read_file" (:path "f") "one\ntwo\nthree\n")
                      ("read_file" (:path "f" :first_line 2 :last_line 2) "two\n")
-                     ("read_file" (:path "f" :first_line 3.0) "three\n")
+                     ("read_file" (:path "f" :first_line 3) "three\n")
                      ("later" nil "at last")))
       (should (equal content (efrit-do-tests--ok name input))))))
 
@@ -99,8 +97,8 @@
     (efrit-do-tests--file "large" (make-string 200 ?x))
     (let ((efrit-do-tools--longest-file 100))
       (pcase-dolist (`(,name ,input . ,words)
-                     '(("buffer_create" (:content 3) "`name' (string) is missing"
-                        "`content' is not of type string")
+                     '(("buffer_create" (:optional t) "`name' (string), `content' (string)")
+                       ("buffer_create" (:name "x" :content 3) "stringp, 3")
                        ("read_file" "{\"path\": " "arguments") ("read_file" "[1]" "arguments")
                        ("read_file" "nonsense" "arguments") ("read_file" 7 "arguments")
                        ("read_file" (1 2) "arguments")

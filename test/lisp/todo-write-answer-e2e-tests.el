@@ -410,8 +410,8 @@ answer that allows always."
         (require 'efrit-do-replay)
         (switch-to-buffer "mine")
         (let ((session (efrit-do-session-begin
-                        "Write it" 'replay
-                        '(:speed 0
+                        "Write it"
+                        '(:backend replay :speed 0
                           :script
                           (:turns (((:tool "todo_write"
                                      :input (:todos [(:content "Write it" :status "in_progress"

@@ -136,7 +136,7 @@ RELEASE=~/release DIST=~ bin/package && cd && tar xf todo-write-0.3.0.tar")
 (ert-deftest efrit-do-runs-its-demonstration-from-its-own-package ()
   (should (equal (todo-write-install-tests--evaluate
                   t
-                  '(let ((outcome (efrit-do-run "Do something" :speed 0 :timeout 60)))
+                  '(let ((outcome (efrit-do-run "Do something" :speed 0)))
                      (list (plist-get outcome :status)
                            (todo-write-state (plist-get outcome :thread)))))
                  '(done done))))

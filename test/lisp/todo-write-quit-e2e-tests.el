@@ -33,8 +33,7 @@
                               (run-at-time 0 nil #'kill-emacs))))
                 (efrit-do-session-start
                  (efrit-do-session-begin
-                  "Loop" 'replay
-                  (list :speed 0 :script ',script))))))
+                  "Loop" '(:backend replay :speed 0 :script ,script))))))
            (begun nil)
            (process-environment (cons "TERM=xterm-256color" process-environment))
            (process (make-process :name "todo-write-quit" :noquery t :connection-type 'pty

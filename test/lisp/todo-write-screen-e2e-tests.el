@@ -68,7 +68,8 @@
      (todo-write-user-eval
       '(require 'efrit-do-replay) '(setenv "BUILT" "11")
       '(load (expand-file-name "demo" (file-name-directory (efrit-do-replay-demo))) nil t)
-      '(run-at-time 0 nil #'efrit-do-demo-live 0) ''begun)
+      '(advice-add 'efrit-do-replay--seconds :override #'ignore)
+      '(run-at-time 0 nil #'efrit-do-demo-live) ''begun)
      (let ((shown (lambda (regexp)
                     (todo-write-user-eval
                      `(with-current-buffer "*efrit-todos*"

@@ -148,8 +148,7 @@
   (todo-write-with-store
     (let* ((efrit-do-confirm 'tool)
            (outcome (efrit-do-run
-                     "x" :backend 'replay :timeout 60
-                     :speed 0
+                     "x" :backend 'replay :speed 0
                      :script '(:turns (((:tool "eval_sexp"
                                          :input (:expr "(setq todo-write-security-tests--ran t)"))
                                         (:tool "shell_exec" :input (:command "true"))))))))

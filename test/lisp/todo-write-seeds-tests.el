@@ -438,8 +438,7 @@ subscribers heard.  The tool \"count\" returns how often it ran."
                      (lambda ()
                        (setq outcome (efrit-do-run
                                       "Tidy up" :backend 'replay :thread "a" :speed 0
-                                      :script (list :turns turns)
-                                      :timeout todo-write-test-deadline))))))
+                                      :script (list :turns turns)))))))
         (cons (append outcome (list :state (todo-write-state "a"))) heard)))))
 
 (defun todo-write-seeds-tests--of-type (type events)
