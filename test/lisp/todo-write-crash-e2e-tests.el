@@ -11,9 +11,6 @@
 ;; earlier ones: they must have every acknowledged list and at most one more, which
 ;; must be complete.
 ;;
-;; Other Emacs processes are killed while they read the transcripts of 20 sessions, which
-;; grow.  In the end, each list and each call is recorded exactly once.
-;;
 ;; Programs, what serves a machine, what stands for ssh, and Emacs are killed while 20 agents
 ;; here and on that machine write lists by them.  In the end, each list is there whose call
 ;; was answered.
@@ -22,7 +19,7 @@
 ;; and an agent writes.  Then all is there once.
 ;;
 ;; TODO_WRITE_KILLS in the environment is the number of kills, 50 by default;
-;; TODO_WRITE_SEED, 1 by default, chooses the moments at which readers are killed.
+;; TODO_WRITE_SEED, 1 by default, chooses the moments at which programs are killed.
 
 ;;; Code:
 
@@ -151,8 +148,6 @@ process.  Return the number of the last one after it."
 
 ;;; Sessions that are read
 
-(defconst todo-write-crash-tests--sessions 20 "The number of sessions that are read.")
-
 (defun todo-write-crash-tests--grow (file from to)
   "Append the lists and calls FROM to TO, without that, to the transcript FILE."
   (apply #'todo-write-test-transcript file "/garden"
@@ -162,31 +157,6 @@ process.  Return the number of the last one after it."
           nconc (if (= 0 (% n 3)) (todo-write-test-transcript-list id (format "Bed %d" n) "Path")
                   (todo-write-test-transcript-call id "Read"
                                                    `(:file_path ,(format "/garden/%d" n)))))))
-
-(defun todo-write-crash-tests--reader (files)
-  "Start an Emacs that follows FILES."
-  (todo-write-test-start
-   '(require 'todo-write-follow)
-   '(setq todo-write-follow-agents nil todo-write-follow-interval 0.05
-          todo-write-history-limit 100000)
-   `(mapc #'todo-write-follow--begin ',files)
-   '(message "began")
-   '(while t (accept-process-output nil 1))))
-
-(defun todo-write-crash-tests--kill-reader (process milliseconds)
-  "Kill PROCESS, which reads sessions, MILLISECONDS after it began."
-  (todo-write-test-wait
-   (lambda () (with-current-buffer (process-buffer process)
-                (goto-char (point-min))
-                (search-forward "began" nil t))))
-  (let ((end (+ (float-time) (/ milliseconds 1000.0))))
-    (while (< (float-time) end)
-      (accept-process-output process (max 0 (- end (float-time))))))
-  (signal-process process 'SIGKILL)
-  (let ((output (todo-write-test-end process)))
-    (should (= (process-exit-status process) 9))
-    (when (string-match-p "[Ee]rror" output)
-      (ert-fail output))))
 
 (defun todo-write-crash-tests--recorded (files)
   "Return what is recorded of FILES after all of them was read.
@@ -205,39 +175,6 @@ ids of all calls."
                 (mapcar (lambda (call) (plist-get (plist-get call :content) :id))
                         (todo-write-observations thread :type "TOOL_CALL")))))
       ',files))))
-
-(ert-deftest todo-write-follow-records-all-once-when-emacs-is-killed ()
-  :tags '(:thorough)
-  (todo-write-with-store
-    (let* ((kills (string-to-number (or (getenv "TODO_WRITE_KILLS") "50")))
-           (start (float-time))
-           (folder (make-temp-file "sessions" t))
-           (files (cl-loop for n below todo-write-crash-tests--sessions
-                           collect (expand-file-name (format "s%d.jsonl" n) folder)))
-           (calls 0))
-      (random (or (getenv "TODO_WRITE_SEED") "1"))
-      (unwind-protect
-          (progn
-            (dotimes (_ kills)
-              (let ((next (+ calls 1 (random 5))) process)
-                (dolist (file files)
-                  (todo-write-crash-tests--grow file calls next))
-                (setq process (todo-write-crash-tests--reader files))
-                ;; Some grow while they are read.
-                (dolist (file files)
-                  (todo-write-crash-tests--grow file next (1+ next)))
-                (setq calls (1+ next))
-                (todo-write-crash-tests--kill-reader process (random 200))))
-            (let ((lists (cl-loop for n below calls by 3 collect (format "Bed %d" n)))
-                  (all (cl-loop for n below calls collect (format "c%d" n))))
-              (pcase-dolist (`(,recorded-lists . ,recorded-calls)
-                             (todo-write-crash-tests--recorded files))
-                (should (equal lists recorded-lists))
-                (should (equal all recorded-calls))))
-            (message "%d kills of Emacs in %.0f s while %d sessions were read: \
-%d calls of each are recorded once"
-                     kills (- (float-time) start) (length files) calls))
-        (todo-write-test-delete folder)))))
 
 ;;; Agents that write by programs
 
