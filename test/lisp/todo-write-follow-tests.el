@@ -188,22 +188,6 @@ Its agent has a list of CONTENTS.  Return FILE."
       (todo-write-test-wait
        (lambda () (equal (todo-write-test-contents thread) '("Rest")))))))
 
-(ert-deftest todo-write-follow-tests-a-truncated-or-replaced-file-is-read-from-its-beginning ()
-  (todo-write-follow-tests--with
-    (let* ((file (session "a" "Bake" "Mix" "Rest" "Bake"))
-           (thread (todo-write-follow file))
-           (shows (lambda (&rest contents)
-                    (todo-write-test-wait
-                     (lambda () (equal (todo-write-test-contents thread) contents))))))
-      (write-region "" nil file nil 'silent)
-      (todo-write-follow-tests--write file "a" "w2" "Cut")
-      (funcall shows "Cut")
-      (rename-file file (concat file ".1"))
-      (todo-write-follow-tests--session file "a" "Bake" "Rotated" "twice as long" "as before")
-      (funcall shows "Rotated" "twice as long" "as before")
-      (todo-write-follow-tests--write file "a" "w3" "Goes on")
-      (funcall shows "Goes on"))))
-
 (ert-deftest todo-write-follow-tests-a-quiet-session-is-paused-until-its-next-line ()
   (todo-write-follow-tests--with
     (let* ((todo-write-follow-quiet 600)
@@ -379,25 +363,6 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
              (seq-find (lambda (agent) (equal thread (plist-get agent :thread)))
                        (todo-write-agents))))))
 
-(ert-deftest todo-write-follow-tests-an-unknown-status-reports-no-activity ()
-  (todo-write-follow-tests--with-process
-    (says "busy")
-    (shows 'active 'working)
-    (says "dreaming")
-    (shows 'active)
-    (should (plist-get (todo-write-events-activity thread) :inferred))))
-
-(ert-deftest todo-write-follow-tests-the-file-of-another-process-is-ignored ()
-  (todo-write-follow-tests--with-process
-    (let ((before (todo-write-activity thread)))
-      ;; The first is of another process with the same number, the second of another session.
-      (pcase-dolist (`(,session . ,start) `(("a" . "1") ("b" . ,start)))
-        (todo-write-follow-tests--process
-         home "{\"sessionId\":%S,\"procStart\":%S,\"status\":\"waiting\"}" session start)
-        (todo-write-follow file)
-        (should (equal (todo-write-activity thread) before))
-        (should (eq (todo-write-state thread) 'active))))))
-
 (ert-deftest todo-write-follow-tests-a-silent-session-is-not-paused-while-its-process-works ()
   (todo-write-follow-tests--with-process
     (says "busy")
@@ -463,85 +428,12 @@ its state, ending and reason."
         (todo-write-test-wait (lambda () (todo-write-core-call todo-write-dyn--loaded-p "claude:a")))
         (todo-write-test-wait (lambda () (null (todo-write-activity "claude:a"))))))))
 
-(ert-deftest todo-write-follow-tests-a-turn-that-ended-just-before-its-process-ended-so ()
-  (pcase-dolist (`(,ending . ,denial)
-                 '(((paused end-of-turn "end of turn"))
-                   ((paused denied "permission denied") :toolDenialKind "user-rejected"
-                    :toolUseResult "User rejected tool use")))
-    (todo-write-follow-tests--with-child
-      (todo-write-follow file)
-      (todo-write-follow-tests--append
-       file
-       '(:type "assistant" :uuid "c" :sessionId "a" :isSidechain :false
-         :message (:id "c" :content [(:type "tool_use" :id "c" :name "Write"
-                                      :input (:file_path "x"))]))
-       `(:type "user" :uuid "r" :sessionId "a" :isSidechain :false ,@denial
-         :message (:content [(:type "tool_result" :tool_use_id "c" :content "No")]))
-       '(:type "assistant" :uuid "end" :sessionId "a" :isSidechain :false
-         :message (:id "end" :stop_reason "end_turn" :content [(:type "text" :text "Mixed")])))
-      (todo-write-follow file)
-      (delete-file own)
-      (todo-write-test-wait (lambda () (equal (ended) ending))))))
-
-(ert-deftest todo-write-follow-tests-a-killed-agent-that-is-resumed-is-idle ()
-  (todo-write-follow-tests--with-child
-    (todo-write-follow file)
-    (todo-write-follow-tests--kill child)
-    (todo-write-test-wait (lambda () (equal (ended) '(paused killed "killed"))))
-    (todo-write-follow-tests--process home "{\"sessionId\":\"a\",\"status\":\"idle\"}")
-    (todo-write-test-wait (lambda () (equal (ended) '(paused end-of-turn "end of turn"))))))
-
-(ert-deftest todo-write-follow-tests-a-killed-session-that-was-resumed-and-left-was-not-killed-after-a-restart ()
-  (todo-write-follow-tests--with-child
-    (todo-write-follow file)
-    (todo-write-follow-tests--kill child)
-    (todo-write-test-wait (lambda () (equal (ended) '(paused killed "killed"))))
-    (todo-write-follow-stop)
-    (delete-file own)
-    (todo-write-follow-tests--process home "{\"sessionId\":\"a\",\"status\":\"idle\"}")
-    ;; This process still holds the journals, so the new store has copies.
-    (let ((copy (make-temp-file "todo-write-test" t)))
-      (copy-directory todo-write-directory (file-name-as-directory copy) nil nil t)
-      (setq todo-write-directory copy))
-    (todo-write-follow file)
-    (should (equal (ended) '(paused end-of-turn "end of turn")))
-    ;; It left the session by /clear.
-    (todo-write-follow-tests--process home "{\"sessionId\":\"b\",\"status\":\"idle\"}")
-    (todo-write-test-wait (lambda () (plist-get (todo-write-events-activity "claude:a") :left)))
-    (should (equal (ended) '(paused end-of-turn "end of turn")))))
-
-(ert-deftest todo-write-follow-tests-a-file-left-behind-does-not-undo-a-later-end ()
-  (todo-write-follow-tests--with-child
-    (todo-write-follow-tests--kill child)
-    (todo-write-follow-tests--append
-     file '(:type "assistant" :uuid "end" :sessionId "a" :isSidechain :false
-            :message (:id "end" :stop_reason "end_turn" :content [(:type "text" :text "Mixed")])))
-    (todo-write-follow file)
-    (should (equal (ended) '(paused end-of-turn "end of turn")))))
-
 (ert-deftest todo-write-follow-tests-a-file-whose-name-is-no-text-is-not-followed ()
   (todo-write-follow-tests--with
     (let ((file (expand-file-name "\377.jsonl" folder)))
       (should-error (todo-write-follow file) :type 'todo-write-error)
       (should-not (todo-write-follow--find file))
       (todo-write-follow-stop))))
-
-(ert-deftest todo-write-follow-tests-a-denied-permission-ends-the-turn ()
-  (todo-write-follow-tests--with-child
-    (todo-write-follow file)
-    (todo-write-follow-tests--append
-     file
-     '(:type "assistant" :uuid "c" :sessionId "a" :isSidechain :false
-       :message (:id "c" :content [(:type "tool_use" :id "c" :name "Write" :input (:file_path "x"))]))
-     '(:type "user" :uuid "r" :sessionId "a" :isSidechain :false :toolDenialKind "user-rejected"
-       :toolUseResult "User rejected tool use"
-       :message (:content [(:type "tool_result" :tool_use_id "c" :is_error t :content "No")]))
-     '(:type "user" :uuid "i" :sessionId "a" :isSidechain :false
-       :message (:content [(:type "text" :text "[Request interrupted by user for tool use]")])))
-    (write-region "{\"sessionId\":\"a\",\"status\":\"idle\"}" nil own nil 'silent)
-    (todo-write-test-wait (lambda () (equal (ended) '(paused denied "permission denied"))))
-    (write-region "{\"sessionId\":\"a\",\"status\":\"busy\"}" nil own nil 'silent)
-    (todo-write-test-wait (lambda () (equal (ended) '(active nil nil))))))
 
 (ert-deftest todo-write-follow-tests-a-suspended-process-stops-the-clock ()
   (todo-write-follow-tests--with-child
@@ -603,32 +495,6 @@ its state, ending and reason."
                           (directory-file-name project) (1+ (truncate (* 1000 (float-time)))))
                   nil own nil 'silent)
     (todo-write-test-wait (lambda () (equal (ended) '(active nil nil))))))
-
-(defun todo-write-follow-tests--wait-for-event (condition)
-  "Wait until CONDITION, a function, returns non-nil; handle notifications."
-  (todo-write-test-wait (lambda () (read-event nil nil 0.01) (funcall condition))))
-
-(ert-deftest todo-write-follow-tests-notifications-tell-of-new-sessions ()
-  (todo-write-follow-tests--with-child
-    ;; Without regular looks, only file notifications tell.
-    (let ((todo-write-follow-interval 1000)
-          (new (expand-file-name "b.jsonl" folder))
-          (line (json-serialize `(:type "user" :uuid "b-1" :sessionId "b" :cwd ,project
-                                  :isSidechain :false
-                                  :message (:role "user" :content "Mill")))))
-      (delete-file file)
-      (write-region (format "{\"sessionId\":\"b\",\"status\":\"busy\",\"cwd\":%S}"
-                            (directory-file-name project))
-                    nil own nil 'silent)
-      ;; Claude Code may write the first line in two pieces.
-      (todo-write-follow-tests--append new (substring line 0 20))
-      (todo-write-follow-tests--start-mode)
-      (should-not todo-write-follow--followed)
-      (todo-write-follow-tests--append new (substring line 20) "\n")
-      (todo-write-follow-tests--wait-for-event (lambda () (todo-write-follow--find new)))
-      (todo-write-follow-tests--write new "b" "w1" "Grind")
-      (todo-write-follow-tests--wait-for-event
-       (lambda () (equal (todo-write-test-contents "claude:b") '("Grind")))))))
 
 ;;; Folders
 
@@ -1165,15 +1031,6 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
       ;; What was read is dispatched whole.
       (should (eq t inhibited)))))
 
-(ert-deftest todo-write-follow-returns-when-all-that-the-file-has-is-in-the-plan ()
-  (todo-write-follow-tests--with
-    (let ((file (session "a" "Bake" "Mix"))
-          (todo-write-follow-interval 1000))
-      (dotimes (n 20)
-        (todo-write-follow-tests--write file "a" (format "x%d" n) (format "Mix %d" n))
-        (todo-write-follow file)
-        (should (equal (todo-write-test-contents "claude:a") (list (format "Mix %d" n))))))))
-
 (ert-deftest todo-write-follow-signals-where-it-cannot-wait ()
   (todo-write-follow-tests--with
     (let* ((file (session "a" "Bake" "Mix"))
@@ -1305,35 +1162,26 @@ UUID begins the names of the lines."
       (todo-write-follow cleared)
       (should-not (todo-write-agent "claude:b")))))
 
-(ert-deftest todo-write-follow-tests-a-result-that-was-not-seen-stays-so-after-a-command ()
+(ert-deftest todo-write-follow-tests-a-result-stays-unseen-or-seen-after-a-command ()
   (todo-write-follow-tests--with-agent
-    (apply #'adds (todo-write-follow-tests--turn "1" "Bake on" t))
-    (says "idle")
-    (todo-write-test-wait (lambda () (eq 'done (state))))
-    ;; By /cd, the process is busy for a moment, and no line begins a turn.
-    (says "busy")
-    (todo-write-test-wait (lambda () (eq 'working (state))))
-    (says "idle")
-    (todo-write-test-wait (lambda () (not (eq 'working (state)))))
-    (should (eq 'done (state)))))
-
-(ert-deftest todo-write-follow-tests-a-seen-session-that-is-resumed-stays-seen ()
-  (todo-write-follow-tests--with-agent
-    (apply #'adds (todo-write-follow-tests--turn "1" "Bake on" t))
-    (says "idle")
-    (todo-write-test-wait (lambda () (eq 'done (state))))
-    (todo-write-agent-see "claude:a")
-    ;; By /resume, the process is busy for a moment, and no line begins a turn.
-    (says "busy")
-    (todo-write-test-wait (lambda () (eq 'working (state))))
-    (says "idle")
-    (todo-write-test-wait (lambda () (not (eq 'working (state)))))
-    (should (eq 'idle (state)))
-    (says "busy")
-    (todo-write-test-wait (lambda () (eq 'working (state))))
-    (apply #'adds (todo-write-follow-tests--turn "2" "Bake more" t))
-    (says "idle")
-    (todo-write-test-wait (lambda () (eq 'done (state))))))
+    (cl-flet ((command ()
+                ;; By /cd or /resume, the process is busy for a moment, and no line begins a turn.
+                (says "busy")
+                (todo-write-test-wait (lambda () (eq 'working (state))))
+                (says "idle")
+                (todo-write-test-wait (lambda () (not (eq 'working (state)))))
+                (state)))
+      (apply #'adds (todo-write-follow-tests--turn "1" "Bake on" t))
+      (says "idle")
+      (todo-write-test-wait (lambda () (eq 'done (state))))
+      (should (eq 'done (command)))
+      (todo-write-agent-see "claude:a")
+      (should (eq 'idle (command)))
+      (says "busy")
+      (todo-write-test-wait (lambda () (eq 'working (state))))
+      (apply #'adds (todo-write-follow-tests--turn "2" "Bake more" t))
+      (says "idle")
+      (todo-write-test-wait (lambda () (eq 'done (state)))))))
 
 (ert-deftest todo-write-follow-tests-a-script-that-prints-an-answer-leaves-nothing-to-see ()
   (dolist (entrypoint '("cli" "sdk-cli"))
@@ -1372,20 +1220,6 @@ UUID begins the names of the lines."
       (todo-write-follow-tests--write moved "a" "w2" '("Grind" "in_progress"))
       (todo-write-test-wait (lambda () (equal '("Grind") (todo-write-test-contents "claude:a"))))
       (delete-directory mill t))))
-
-(ert-deftest todo-write-follow-tests-a-suspended-agent-keeps-its-open-request ()
-  (todo-write-follow-tests--with-agent
-    (todo-write-request "claude:a" :id "1" :kind 'permission :title "Bash: rm"
-                        :options '((:label "Yes" :kind allow :value t)) :answer #'ignore)
-    (signal-process child 'stop)
-    (todo-write-follow-tests--await-processes home folder)
-    (todo-write-follow file)
-    (should (eq 'waiting (state)))
-    (should (todo-write-requests "claude:a"))
-    (todo-write-answer-request "claude:a" "1" t)
-    (should (eq 'suspended (state)))
-    (signal-process child 'cont)
-    (todo-write-test-wait (lambda () (eq 'working (state))))))
 
 (ert-deftest todo-write-follow-tells-how-much-of-a-long-session-is-read ()
   (todo-write-follow-tests--with
