@@ -88,19 +88,6 @@ TYPE is as for `symbol-file'."
                                      nil t))
                 names)))
 
-(defun todo-write-manual-should-have (names)
-  "Fail unless the manual mentions all NAMES and there is at least one."
-  (should names)
-  (should-not (todo-write-manual-missing names)))
-
-(ert-deftest todo-write-manual-has-every-command ()
-  (todo-write-manual-should-have
-   (todo-write-manual-symbols
-    (lambda (symbol)
-      (and (commandp symbol)
-           (not (and (boundp symbol) (keymapp (symbol-value symbol))))))
-    'defun)))
-
 (ert-deftest todo-write-every-option-says-its-version-and-has-a-group ()
   (should-not
    (seq-remove (lambda (name)
@@ -131,34 +118,6 @@ TYPE is as for `symbol-file'."
             (custom-load-symbol ',group)
             (prin1 (mapcar #'car (get ',group 'custom-group))))))))))
 
-(ert-deftest todo-write-manual-has-every-option ()
-  (todo-write-manual-should-have
-   (todo-write-manual-symbols (lambda (symbol) (get symbol 'custom-type)) 'defvar)))
-
-(ert-deftest todo-write-manual-has-every-hook ()
-  (let ((names (todo-write-manual-symbols
-                (lambda (symbol)
-                  (and (boundp symbol)
-                       (string-match-p "-\\(?:hook\\|functions?\\)\\'" (symbol-name symbol)))))))
-    (should (member "todo-write-change-functions" names))
-    (todo-write-manual-should-have
-     (seq-remove (lambda (name)
-                   ;; Hooks of modes are for users.
-                   (and (not (string-suffix-p "-mode-hook" name))
-                        (todo-write-manual-inner-p name 'defvar)))
-                 names))))
-
-(ert-deftest todo-write-manual-has-every-face ()
-  (todo-write-manual-should-have (todo-write-manual-symbols #'facep 'defface)))
-
-(ert-deftest todo-write-manual-has-every-error ()
-  (todo-write-manual-should-have
-   (cl-loop for symbol being the symbols
-            when (and (get symbol 'error-conditions)
-                      (string-match-p "\\`\\(?:todo-write\\|efrit-do\\)-" (symbol-name symbol))
-                      (not (string-match-p "--" (symbol-name symbol))))
-            collect (symbol-name symbol))))
-
 (defun todo-write-manual-accessors ()
   "Return the names of what `cl-defstruct' defined for structures without two dashes."
   (cl-loop for structure being the symbols
@@ -185,13 +144,40 @@ TYPE is `defun' by default, or `defvar'."
       (while (re-search-forward "^;;;###autoload\n(\\S-+ '?\\(\\S-+\\)" nil t)
         (put (intern (match-string 1)) 'todo-write-manual-autoload t)))))
 
-(ert-deftest todo-write-manual-has-every-function ()
+(ert-deftest todo-write-manual-has-every-public-name ()
   (todo-write-manual-mark-autoloads)
-  (let ((names (todo-write-manual-symbols #'functionp 'defun)))
-    (should (member "todo-write-agents" names))
-    (todo-write-manual-should-have
-     (seq-difference (seq-remove #'todo-write-manual-inner-p names)
-                     (todo-write-manual-accessors)))))
+  (let ((accessors (todo-write-manual-accessors)))
+    (pcase-dolist
+        (`(,what ,type ,example ,predicate)
+         `(("commands" defun "todo-write-show"
+            ,(lambda (symbol)
+               (and (commandp symbol)
+                    (not (and (boundp symbol) (keymapp (symbol-value symbol)))))))
+           ("options" defvar "todo-write-directory"
+            ,(lambda (symbol) (get symbol 'custom-type)))
+           ("hooks" nil "todo-write-change-functions"
+            ,(lambda (symbol)
+               (and (boundp symbol)
+                    (string-match-p "-\\(?:hook\\|functions?\\)\\'" (symbol-name symbol))
+                    ;; Hooks of modes are for users.
+                    (or (string-suffix-p "-mode-hook" (symbol-name symbol))
+                        (not (todo-write-manual-inner-p (symbol-name symbol) 'defvar))))))
+           ("faces" defface "todo-write-title" ,#'facep)
+           ("functions" defun "todo-write-agents"
+            ,(lambda (symbol)
+               (and (functionp symbol)
+                    (not (member (symbol-name symbol) accessors))
+                    (not (todo-write-manual-inner-p (symbol-name symbol))))))))
+      (ert-info (what)
+        (let ((names (todo-write-manual-symbols predicate type)))
+          (should (member example names))
+          (should-not (todo-write-manual-missing names))))))
+  (should-not (todo-write-manual-missing
+               (cl-loop for symbol being the symbols
+                        when (and (get symbol 'error-conditions)
+                                  (string-match-p "\\`\\(?:todo-write\\|efrit-do\\)-[^-]"
+                                                  (symbol-name symbol)))
+                        collect (symbol-name symbol)))))
 
 ;;; Names in the manual
 
