@@ -77,15 +77,6 @@
                                          (get 'todo-write-view-mode-transient 'transient--prefix)
                                          t)))))))))
 
-(ert-deftest todo-write-menu-offers-the-commands-of-the-buffers-keys ()
-  (todo-write-test-with-view
-    ;; Without a task, point is on a button, whose RET is its own.
-    (todo-write-test-write "a" "Oak")
-    (should (eq (key-binding "?") 'todo-write-menu))
-    (dolist (key '("RET" "e" "+" "k" "t" "R" "u" "s" "N" "w" "o" "v"))
-      (should (eq (todo-write-test-menu-command 'todo-write-view-mode key)
-                  (key-binding (kbd key)))))))
-
 (ert-deftest todo-write-menu-shows-the-keys-of-every-buffer ()
   (dolist (mode '(todo-write-view-mode todo-write-history-mode todo-write-timeline-mode
                   todo-write-list-mode todo-write-log-mode))
@@ -172,29 +163,6 @@
           (ert-info ((format "%s in %s" key mode))
             (when (string-match-p "\\`\\(?:todo-write\\|efrit-do\\)" (format "%s" command))
               (should (memq command commands)))))))))
-
-(ert-deftest todo-write-keys-of-plans-are-in-every-buffer-of-a-plan ()
-  (dolist (mode todo-write-menu-tests--modes)
-    (with-temp-buffer
-      (funcall mode)
-      (pcase-dolist (`(,key . ,command)
-                     '(("s" . todo-write-switch) ("N" . todo-write-next-waiting)
-                       ("? H" . todo-write-history) ("? T" . todo-write-timeline)
-                       ("? F" . todo-write-search)
-                       ("w" . todo-write-copy) ("a" . todo-write-answer)))
-        (ert-info ((format "%s in %s" key mode))
-          (should (eq command (if (string-prefix-p "? " key)
-                                  (todo-write-test-menu-command mode (substring key 2))
-                                (key-binding (kbd key)))))
-          (should (commandp command)))))))
-
-(ert-deftest todo-write-view-describes-its-keys-and-has-a-menu-bar ()
-  (todo-write-test-with-view
-    (should (string-match-p "todo-write-buffer-visit"
-                            (substitute-command-keys
-                             "\\{todo-write-view-mode-map}")))
-    (should (lookup-key todo-write-view-mode-map [menu-bar Plan]))
-    (should (string-match-p "in progress" (documentation 'todo-write-view-mode)))))
 
 (defun todo-write-around-tests--commands (map)
   "Return the commands of the keys in MAP itself, without mouse events."

@@ -265,16 +265,6 @@ transitions, (KEY . STATE), newest first."
 
 ;;; Seen, dismissed
 
-(ert-deftest todo-write-attention-counts-an-ended-turn-as-unseen-until-seen ()
-  (todo-write-attention-tests--with
-    (todo-write-test-write "a" '("One" "in_progress"))
-    (todo-write-set-activity "a" 'working)
-    (todo-write-end-turn "a")
-    (should (eq 'done (todo-write-attention-tests--state "a")))
-    (switch-to-buffer (todo-write-show "a"))
-    (todo-write-agent--look)
-    (should (eq 'idle (todo-write-attention-tests--state "a")))))
-
 (ert-deftest todo-write-attention-counts-a-done-plan-of-a-silent-host-as-unseen ()
   (todo-write-attention-tests--with
     (todo-write-test-write "a" '("One" "in_progress"))

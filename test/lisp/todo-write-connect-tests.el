@@ -139,22 +139,6 @@ MORE are further fields."
 
 ;;; What is seen
 
-(ert-deftest todo-write-connect-two-machines-have-two-plans ()
-  (todo-write-connect-tests--with
-    (dolist (host '("one" "two"))
-      (todo-write-connect-tests--write
-       (expand-file-name (todo-write-connect-tests--session host) hosts)
-       "c1" (concat "Bake on " host))
-      (todo-write-connect (format "/ssh:%s:" host)))
-    (dolist (host '("one" "two"))
-      (let ((thread (concat host "/claude:s")))
-        (todo-write-connect-tests--wait
-         (equal (todo-write-test-contents thread) (list (concat "Bake on " host))))
-        (should (equal (plist-get (todo-write-about thread) :project)
-                       (format "/ssh:%s:/home/user/bakery/" host)))))
-    (should-not (member "claude:s" (todo-write-threads)))
-))
-
 (ert-deftest todo-write-connect-shows-list-activity-subagents-title-and-files ()
   (todo-write-connect-tests--with
     (let* ((file (expand-file-name (todo-write-connect-tests--session "one") hosts))
@@ -187,27 +171,6 @@ MORE are further fields."
       (delete-file (expand-file-name (format "one/.claude/sessions/%d.json" (emacs-pid)) hosts))
       (todo-write-connect-tests--wait
        (eq 'session-ended (plist-get (todo-write-summary thread) :ending))))))
-
-(ert-deftest todo-write-connect-tells-a-killed-agent ()
-  (todo-write-connect-tests--with
-    (let ((agent (start-process "agent" nil "sleep" "1000000"))
-          (file (expand-file-name (todo-write-connect-tests--session "one") hosts)))
-      (set-process-query-on-exit-flag agent nil)
-      (todo-write-connect-tests--write file "c1" "Bake")
-      (write-region (format "{\"sessionId\":\"s\",\n\"status\":\"busy\",\"cwd\":\"/home/user/bakery\"}")
-                    nil (expand-file-name (format "one/.claude/sessions/%d.json"
-                                                  (process-id agent))
-                                          hosts)
-                    nil 'silent)
-      (todo-write-connect "/ssh:one:")
-      (todo-write-connect-tests--wait
-       (equal (todo-write-activity "one/claude:s") '(working)))
-      (signal-process agent 'STOP)
-      (todo-write-connect-tests--wait
-       (eq 'suspended (plist-get (todo-write-events-activity "one/claude:s") :activity)))
-      (delete-process agent)
-      (todo-write-connect-tests--wait
-       (eq 'killed (plist-get (todo-write-summary "one/claude:s") :ending))))))
 
 (ert-deftest todo-write-connect-an-agent-goes-on-that-is-reached-by-another-prefix ()
   (todo-write-connect-tests--with
@@ -353,51 +316,6 @@ MORE are further fields."
       (rename-file (expand-file-name "one/.todo-write/bin/todo-write-mcp" hosts)
                    (expand-file-name "one/my tools/it's me" hosts))
       (todo-write-connect-tests--connect "build"))))
-
-(ert-deftest todo-write-connect-another-protocol-is-a-sentence ()
-  (todo-write-connect-tests--with
-    (let ((todo-write-machines '(("build" :command ("sh" "-c" "echo hello; echo todo-write-serve 99; cat")))))
-      (todo-write-connect "build")
-      (todo-write-connect-tests--wait warnings)
-      (should (string-search "speaks version 99 of the protocol" (car warnings))))))
-
-(ert-deftest todo-write-connect-a-machine-serves-one-emacs ()
-  (todo-write-connect-tests--with
-    (let ((other (let ((process-environment
-                        (append (list (concat "HOME=" hosts "one")
-                                      (concat "TODO_WRITE_SANDBOX=" hosts "one/run"))
-                                process-environment)))
-                   (make-process :name "test-program" :connection-type 'pipe :noquery t
-                                 :buffer (generate-new-buffer " *other*" t) :sentinel #'ignore
-                                 :command (list program "serve")))))
-      (process-send-string other "{\"hello\":{\"id\":\"other\",\"name\":\"ann@desk\"}}\n")
-      (todo-write-connect-tests--wait
-       (string-search "welcome" (with-current-buffer (process-buffer other) (buffer-string))))
-      (todo-write-connect "/ssh:one:")
-      (todo-write-connect-tests--wait warnings)
-      (should (string-search "its agents already reach ann@desk" (car warnings)))
-      (delete-process other)
-      (todo-write-connect-tests--wait
-       (progn (unless (todo-write-machines-reached-p "one") (todo-write-connect "one"))
-              (todo-write-connect-tests--connected-p "one"))))))
-
-(ert-deftest todo-write-connect-a-program-that-no-longer-reads-does-not-end-emacs ()
-  (todo-write-connect-tests--with
-    (let ((file (expand-file-name "one/.todo-write/bin/todo-write-mcp" hosts)))
-      (delete-file file)
-      (write-region (concat "#!/bin/sh\n" program " serve </dev/null\n"
-                            "read -r hello; exec <&-; touch closed\n"
-                            "while ! [ -e told ]; do sleep 0.05; done\n"
-                            "echo oops; sleep 1000000\n")
-                    nil file nil 'silent)
-      (set-file-modes file #o755)
-      (todo-write-connect "/ssh:one:")
-      (todo-write-connect-tests--wait (file-exists-p (expand-file-name "one/closed" hosts)))
-      ;; In batch Emacs, a signal for a closed pipe would be fatal.
-      (todo-write-hub-tell nil '(search))
-      (write-region "" nil (expand-file-name "one/told" hosts) nil 'silent)
-      (todo-write-connect-tests--wait warnings)
-      (should (string-search "it sent a line that this version does not read" (car warnings))))))
 
 (ert-deftest todo-write-connect-without-ssh-nothing-is-left ()
   (todo-write-connect-tests--with

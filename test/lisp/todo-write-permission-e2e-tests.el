@@ -234,15 +234,6 @@ Return the decision that the hook prints."
                        (todo-write-permission-e2e--start
                         socket (todo-write-permission-e2e--input)))))))
 
-(ert-deftest todo-write-permission-e2e-an-old-emacs-is-asked-nothing ()
-  (todo-write-permission-e2e-with-emacs emacs
-    (todo-write-mcp-emacs-eval
-     emacs '(progn (setf (alist-get "permission" todo-write-socket--roles nil t #'equal) nil) t))
-    (should (equal "" (todo-write-permission-e2e--end
-                       (todo-write-permission-e2e--start
-                        (todo-write-mcp-emacs-socket emacs)
-                        (todo-write-permission-e2e--input)))))))
-
 (ert-deftest todo-write-permission-e2e-a-subagent-waits-for-at-most-ten-seconds ()
   (todo-write-permission-e2e-with-emacs emacs
     (let ((start (float-time))

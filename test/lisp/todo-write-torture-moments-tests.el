@@ -89,27 +89,6 @@
       (should (> quits 10))
       (should (= heard (* 2 (length (todo-write-revisions "a"))))))))
 
-(ert-deftest todo-write-torture-a-quit-during-a-read-changes-nothing ()
-  (todo-write-with-store
-    (todo-write "a" (todo-write-torture-moments-tests--list 1))
-    (todo-write "a" (todo-write-torture-moments-tests--list 2))
-    (let ((quits 0) (answers 0))
-      (todo-write-torture-moments-tests--collecting
-       #'ignore
-       (lambda ()
-         (dotimes (_ 15)
-           (dolist (call '((todo-write-items "a") (todo-write-items "a" 1) (todo-write-summary "a")
-                           (todo-write-revisions "a") (todo-write-changes-between "a" 0 2)
-                           (todo-write-observations "a") (todo-write-item-changes "a" "t1")))
-             (if (todo-write-torture-moments-tests--call
-                  (lambda () (apply (car call) (cdr call))))
-                 (cl-incf answers)
-               (cl-incf quits))))))
-      (should (> quits 10))
-      (should (> answers 10))
-      (todo-write-torture-moments-tests--check "a" 2)
-      (should (= 2 (length (todo-write-revisions "a")))))))
-
 ;;; Taking turns
 
 (defun todo-write-torture-moments-tests--thread (function)
@@ -158,20 +137,6 @@ The bindings of `let' apply to one thread only."
         (should (= 60 (length (todo-write-revisions key))))
         (should (equal (delete-dups (todo-write-test-contents key))
                        (list (format "%s 59" key))))))))
-
-(ert-deftest todo-write-torture-emacs-threads-may-write-one-thread-at-once ()
-  (todo-write-with-store
-    (let ((todo-write-change-functions (list (lambda (&rest _) (thread-yield))))
-          (add (lambda (name)
-                 (lambda ()
-                   (dotimes (n 50)
-                     (todo-write-edit "a" 'add (format "%s %d" name n))
-                     (thread-yield))))))
-      (mapc #'thread-join
-            (mapcar (lambda (name) (todo-write-torture-moments-tests--thread (funcall add name)))
-                    '("x" "y" "z")))
-      (should (= 150 (length (delete-dups (todo-write-test-contents "a")))))
-      (should (= 150 (plist-get (todo-write-summary "a") :revision))))))
 
 (ert-deftest todo-write-torture-timers-write-while-a-view-is-waited-for ()
   (todo-write-with-store

@@ -63,26 +63,6 @@ A second subscriber and a second hook add what they hear to
           (should (equal todo-write-torture-telling-tests--heard '(1 "PLAN_UPDATE")))
           (should (equal (todo-write-test-contents "a") '("One"))))))))
 
-(ert-deftest todo-write-torture-a-listener-that-always-exits-loses-no-event ()
-  (dolist (exit '(signal throw quit))
-    (ert-info ((symbol-name exit) :prefix "Exit: ")
-      (todo-write-test-warnings
-        (todo-write-torture-telling-tests--with
-            (eval (cadr (assq exit todo-write-torture-telling-tests--exits)) t)
-          (todo-write-subscribe first)
-          (todo-write-torture-telling-tests--left-by
-           (lambda ()
-             (apply #'todo-write-test-write "a"
-                    (mapcar #'number-to-string (number-sequence 1 300)))))
-          (setq todo-write-torture-telling-tests--heard nil)
-          (todo-write-torture-telling-tests--left-by
-           (lambda ()
-             (apply #'todo-write-test-write "a"
-                    (mapcar (lambda (n) (list (number-to-string n) "completed"))
-                            (number-sequence 1 300)))))
-          (should (= 302 (length todo-write-torture-telling-tests--heard)))
-          (should (equal 2 (car todo-write-torture-telling-tests--heard))))))))
-
 (ert-deftest todo-write-torture-a-listener-that-throws-is-removed-like-one-that-signals ()
   (todo-write-with-store
     (let ((handle (todo-write-subscribe (lambda (_) (throw 'todo-write-out t)) :kind 'stream)))
