@@ -55,23 +55,20 @@ takes precedence."
 
 ;;; Tools
 
-(defun efrit-do-gptel--register (name)
-  "Register the gptel tool NAME, unless efrit-do has one of that name.
-Signal an error if gptel has none."
-  (unless (efrit-do-get-tool name)
-    (let ((tool (gptel-get-tool name)))
-      (efrit-do-register-tool
-       :name name
-       :description (gptel-tool-description tool)
-       :args (gptel-tool-args tool)
-       :function (gptel-tool-function tool)
-       :async (gptel-tool-async tool)
-       :confirm (lambda (&rest values)
-                  (let ((confirm (gptel-tool-confirm tool)))
-                    (pcase gptel-confirm-tool-calls
-                      ('auto (if (functionp confirm) (apply confirm values)
-                               confirm))
-                      (always always))))))))
+(defun efrit-do-gptel--ours (name)
+  "Return the gptel tool NAME as one of ours; signal an error if gptel has none."
+  (let ((tool (gptel-get-tool name)))
+    (efrit-do-make-tool
+     :name name
+     :description (gptel-tool-description tool)
+     :args (gptel-tool-args tool)
+     :function (gptel-tool-function tool)
+     :async (gptel-tool-async tool)
+     :confirm (lambda (&rest values)
+                (let ((confirm (gptel-tool-confirm tool)))
+                  (pcase gptel-confirm-tool-calls
+                    ('auto (if (functionp confirm) (apply confirm values) confirm))
+                    (always always)))))))
 
 (defun efrit-do-gptel--tool (session tool)
   "Return a gptel tool that calls TOOL in SESSION."
@@ -109,12 +106,12 @@ has sent, that again, or nil."
 
 (defun efrit-do-gptel--buffer (session)
   "Return a new buffer with the settings for the requests of SESSION.
-It has the model and backend of the buffer in which the command was given."
-  (let* ((origin (if (buffer-live-p (efrit-do-session-origin session))
-                     (efrit-do-session-origin session)
-                   (current-buffer)))
-         (backend (buffer-local-value 'gptel-backend origin))
-         (model (buffer-local-value 'gptel-model origin)))
+It has the model and backend of this buffer, in which the command was given."
+  (let ((backend gptel-backend)
+        (model gptel-model))
+    (setf (efrit-do-session-tools session)
+          (mapcar #'efrit-do-gptel--ours
+                  (seq-remove #'efrit-do-get-tool efrit-do-gptel-tools)))
     (with-current-buffer (generate-new-buffer " *efrit-do gptel*")
       (setq default-directory (efrit-do-session-directory session))
       (setq-local gptel-backend backend
@@ -124,9 +121,8 @@ It has the model and backend of the buffer in which the command was given."
                   gptel-include-reasoning t
                   ;; The session asks, in its own queue.
                   gptel-confirm-tool-calls nil
-                  gptel-tools (mapcar (lambda (tool)
-                                        (efrit-do-gptel--tool session tool))
-                                      efrit-do-tools))
+                  gptel-tools (mapcar (lambda (tool) (efrit-do-gptel--tool session tool))
+                                      (append efrit-do-tools (efrit-do-session-tools session))))
       (current-buffer))))
 
 (defun efrit-do-gptel--make-fsm (session &optional info)
@@ -175,7 +171,6 @@ after gptel has returned, and only if the request has not failed."
             ((efrit-do-gptel--state-info state)))
       (progn (setf (efrit-do-gptel--state-retry state) nil)
              (efrit-do-gptel--send-again session))
-    (mapc #'efrit-do-gptel--register efrit-do-gptel-tools)
     (when (efrit-do-session-request session)
       (let ((buffer (efrit-do-gptel--buffer session)))
         (setf (efrit-do-session-state session)
@@ -221,11 +216,10 @@ after gptel has returned, and only if the request has not failed."
   "Count the next request of SESSION, whose tool calls are all answered.
 gptel sends it after this, unless INFO has an error.  Calls of unknown tools,
 which gptel has answered itself, count too."
-  (dolist (call (plist-get info :tool-use))
-    (let ((name (plist-get call :name)))
+  (let ((efrit-do-context session))
+    (pcase-dolist ((map :name :args :result) (plist-get info :tool-use))
       (unless (efrit-do-get-tool name)
-        (efrit-do-session-refused session name (plist-get call :args)
-                                  (plist-get call :result)))))
+        (efrit-do-session-refused session name args result))))
   (if (efrit-do-session-request session)
       (setf (efrit-do-gptel--state-retry (efrit-do-session-state session)) nil)
     (plist-put info :error "The session has ended")))
@@ -241,13 +235,12 @@ Both are done later, because gptel is still handling the failure."
                      ((plist-get problem :message))
                      (problem (format "%S" problem))
                      (t "No answer")))
-         (status (or (plist-get info :status) ""))
          (cut (string-match-p
                "\\`Curl failed with exit code \\(?:18\\|5[256]\\)\\>" text))
-         (busy (member (plist-get info :http-status) '("429" "503" "529")))
+         (status (plist-get info :http-status))
+         (busy (member status '("429" "503" "529")))
          (cause (cond (cut (concat "The connection was cut: " text))
-                      ((string-match "\\`HTTP/[0-9.]+ +\\(.+\\)" status)
-                       (format "%s (%s)" text (match-string 1 status)))
+                      (status (format "%s (%s)" text status))
                       (t text)))
          (delay efrit-do-gptel-retry-delay))
     ;; Without an error, the machine's next state would be DONE.

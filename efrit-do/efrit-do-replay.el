@@ -31,14 +31,14 @@
 ;;; Code:
 
 (require 'efrit-do-session)
+(require 'generator)
 (require 'todo-write-detail)
 
 (cl-defstruct (efrit-do-replay--state (:constructor efrit-do-replay--make) (:copier nil))
   "A script that is played.
-TURNS are the next turns, sequences of events.  EVENTS are the remaining
-events of this turn, and TOOLS its calls of tools in reverse order.
-FOLLOWED are the ids of the comments that were followed."
-  speed takes-up turns events tools timer followed)
+TURNS are the next turns, sequences of events, and STEPS an iterator over what
+the agent does.  FOLLOWED are the ids of the comments that were followed."
+  speed takes-up turns steps timer followed)
 
 (defun efrit-do-replay-demo ()
   "Return the file name of the demo, in the folder demo/ beside this file."
@@ -100,10 +100,11 @@ FOLLOWED are the ids of the comments that were followed."
       (setf (efrit-do-session-notice session)
             "Demonstration: a scripted agent; set `efrit-do-backend' to give your \
 command to a model.  It takes up tasks that you add (+), and comments on changes (v, c)"))
-    (setf (efrit-do-session-state session)
-          (efrit-do-replay--make :speed (or (plist-get options :speed) 1)
-                                 :takes-up (eq t takes-up)
-                                 :turns (append turns nil)))))
+    (let ((script (efrit-do-replay--make :speed (or (plist-get options :speed) 1)
+                                         :takes-up (eq t takes-up)
+                                         :turns (append turns nil))))
+      (setf (efrit-do-replay--state-steps script) (efrit-do-replay--steps session script)
+            (efrit-do-session-state session) script))))
 
 (cl-defmethod efrit-do-session-backend-start ((_backend (eql 'replay)) session)
   "Play the script of SESSION, from where it was."
@@ -120,85 +121,71 @@ command to a model.  It takes up tasks that you add (+), and comments on changes
   (setf (efrit-do-replay--state-timer (efrit-do-session-state session))
         (run-at-time seconds nil #'efrit-do-replay--play session)))
 
-(defun efrit-do-replay--play (session)
-  "Play events of SESSION until one of them requires waiting."
-  (let ((script (efrit-do-session-state session)) (wait nil))
-    (condition-case problem
-        (while (and (not wait) (efrit-do-session-running-p session))
-          (setq wait (if (efrit-do-replay--state-events script)
-                         (efrit-do-replay--play-event session script)
-                       (efrit-do-replay--next session script))))
-      (error (efrit-do-session-end session 'failed (todo-write-core-error-text problem))))
-    (when (and (numberp wait) (efrit-do-session-running-p session))
-      (efrit-do-replay--schedule session wait))))
-
-(defun efrit-do-replay--seconds (script seconds)
-  "Return SECONDS divided by the speed of SCRIPT, or nil for no pause."
-  (let ((speed (efrit-do-replay--state-speed script)))
-    (and (> speed 0) (> seconds 0) (/ seconds (float speed)))))
-
-(defun efrit-do-replay--play-event (session script)
-  "Play the next event of SCRIPT in SESSION.
-Return the seconds to wait, or nil to go on."
-  (pcase (pop (efrit-do-replay--state-events script))
-    (`(:pause ,seconds) (efrit-do-replay--seconds script seconds))
-    (`(:error ,text) (efrit-do-session-end session 'failed text))
-    (`(:tool ,name . ,(map :input))
-     (push (cons name input) (efrit-do-replay--state-tools script))
-     nil)
-    (`(,(and (or :text :thinking) kind) ,text)
-     (let ((end (string-match "[^[:space:]][[:space:]]+[^[:space:]]" text)))
-       (when end
-         (setq end (1- (match-end 0)))
-         (push (list kind (substring text end)) (efrit-do-replay--state-events script)))
-       (efrit-do-session-token session (substring text 0 end) (eq kind :thinking))
-       ;; Between two words.
-       (efrit-do-replay--seconds script 0.04)))
-    (event (error "The script has no such event: %S" event))))
-
-(defun efrit-do-replay--next (session script)
-  "End a turn of SCRIPT in SESSION, and begin the next one.
-Return `answers' to wait for these, or nil to go on."
-  (if-let* ((calls (nreverse (cl-shiftf (efrit-do-replay--state-tools script) nil)))
-            (open (length calls)))
-      (progn
-        (efrit-do-session-answered session)
-        (pcase-dolist (`(,name . ,input) calls)
-          (efrit-do-session-call session name input
-                                 (lambda (_outcome)
-                                   (when (zerop (cl-decf open))
-                                     (efrit-do-replay--schedule session 0)))))
-        'answers)
-    (when-let* (((efrit-do-replay--state-takes-up script))
-                ((length< (efrit-do-replay--state-turns script) 2))
-                ((not (efrit-do-session-message session)))
-                (yours (efrit-do-replay--yours session script)))
-      (push yours (efrit-do-replay--state-turns script)))
-    (if (efrit-do-replay--state-turns script)
-        (progn
-          (setf (efrit-do-replay--state-events script)
-                (append (pop (efrit-do-replay--state-turns script)) nil))
-          (efrit-do-session-request session))
+(iter-defun efrit-do-replay--steps (session script)
+  "Do what the agent of SESSION does by SCRIPT.
+Yield seconds to wait for, or calls of tools whose answers to wait for."
+  (let (turn calls)
+    (while (and (setq turn (or (efrit-do-replay--yours session script)
+                               (pop (efrit-do-replay--state-turns script))))
+                (efrit-do-session-request session))
+      (setq calls nil)
+      (dolist (event (append turn nil))
+        (pcase event
+          (`(:pause ,seconds) (iter-yield seconds))
+          (`(:error ,text)
+           (efrit-do-session-end session 'failed text)
+           (iter-yield 0))
+          (`(:tool ,name . ,(map :input)) (push (cons name input) calls))
+          (`(,(and (or :text :thinking) kind) ,text)
+           (let ((start 0))
+             (while (string-match "[[:space:]]*[^[:space:]]+[[:space:]]*" text start)
+               (setq start (match-end 0))
+               (efrit-do-session-token session (match-string 0 text) (eq kind :thinking))
+               (iter-yield 0.04))))
+          (_ (error "The script has no such event: %S" event))))
       (efrit-do-session-answered session)
-      (efrit-do-session-end session 'done))
-    nil))
+      (when calls (iter-yield (nreverse calls))))
+    (efrit-do-session-end session 'done)))
+
+(defun efrit-do-replay--play (session)
+  "Let the agent of SESSION go on until it has to wait."
+  (let* ((script (efrit-do-session-state session))
+         (speed (efrit-do-replay--state-speed script))
+         (wait 0))
+    (condition-case problem
+        (while (and (efrit-do-session-running-p session) (numberp wait)
+                    (or (zerop speed) (zerop wait)))
+          (setq wait (iter-next (efrit-do-replay--state-steps script))))
+      (iter-end-of-sequence (efrit-do-session-end session 'done))
+      (error (efrit-do-session-end session 'failed (todo-write-core-error-text problem))))
+    (cond ((not (efrit-do-session-running-p session)))
+          ((numberp wait) (efrit-do-replay--schedule session (/ wait (float speed))))
+          (t (let ((open (length wait)))
+               (pcase-dolist (`(,name . ,input) wait)
+                 (efrit-do-session-call session name input
+                                        (lambda (_outcome)
+                                          (when (zerop (cl-decf open))
+                                            (efrit-do-replay--schedule session 0))))))))))
 
 (defun efrit-do-replay--yours (session script)
   "Return the events of a turn in which SESSION does what the user said, or nil.
 SCRIPT cannot do what it does not know, and says so."
-  (let* ((thread (efrit-do-session-thread session))
-         (followed (efrit-do-replay--state-followed script))
-         (comment (seq-find (lambda (comment)
-                              (and (plist-get comment :told) (plist-get comment :path)
-                                   (not (member (plist-get comment :id) followed))))
-                            (todo-write-plan-comments thread)))
-         (item (seq-find (lambda (item)
-                           (and (equal (plist-get item :addedBy) "user")
-                                (not (equal (plist-get item :status) "completed"))))
-                         (todo-write-items thread))))
-    (cond (comment (push (plist-get comment :id) (efrit-do-replay--state-followed script))
-                   (efrit-do-replay--follow session comment))
-          (item (efrit-do-replay--take-up session item)))))
+  (when (and (efrit-do-replay--state-takes-up script)
+             (length< (efrit-do-replay--state-turns script) 2)
+             (not (efrit-do-session-message session)))
+    (let* ((thread (efrit-do-session-thread session))
+           (followed (efrit-do-replay--state-followed script))
+           (comment (seq-find (lambda (comment)
+                                (and (plist-get comment :told) (plist-get comment :path)
+                                     (not (member (plist-get comment :id) followed))))
+                              (todo-write-plan-comments thread)))
+           (item (seq-find (lambda (item)
+                             (and (equal (plist-get item :addedBy) "user")
+                                  (not (equal (plist-get item :status) "completed"))))
+                           (todo-write-items thread))))
+      (cond (comment (push (plist-get comment :id) (efrit-do-replay--state-followed script))
+                     (efrit-do-replay--follow session comment))
+            (item (efrit-do-replay--take-up session item))))))
 
 (defun efrit-do-replay--write (session item status)
   "Return the event that sends the list of SESSION with ITEM, maybe new, in STATUS."

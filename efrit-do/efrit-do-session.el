@@ -273,14 +273,11 @@ SESSION ends first."
     (run-at-time 0 nil #'efrit-do-session--run-next session)))
 
 (defun efrit-do-session-refused (session name input text)
-  "Count a call of NAME with INPUT that the backend answered with the error TEXT.
-It counts like a call that ran in SESSION."
-  (when (efrit-do-session-running-p session)
-    (when-let* ((trip (or (efrit-do-session--call-limit session name input)
-                          (efrit-do-session--count
-                           session (list :id nil :name name :input input
-                                         :content (format "%s" text) :is-error t)))))
-      (efrit-do-session-end session 'stopped trip))))
+  "Count a call of NAME with INPUT in SESSION that its backend refused with TEXT."
+  (when-let* ((trip (efrit-do-session--count
+                     session (list :id nil :name name :input input
+                                   :content (format "%s" text) :is-error t))))
+    (efrit-do-session-end session 'stopped trip)))
 
 (defun efrit-do-session-retry (session cause seconds)
   "Record that a request of SESSION failed by CAUSE and is retried in SECONDS."
@@ -372,7 +369,6 @@ OPTIONS is a plist, see `efrit-do-run'; some are for the backend."
                    :backend backend :options options)))
     (require (intern (format "efrit-do-%s" backend)))
     (setq efrit-do-sessions (seq-take (cons session efrit-do-sessions) 20))
-    (add-hook 'kill-emacs-hook #'efrit-do-session--cancel-all)
     session))
 
 (defun efrit-do-session-start (session)
@@ -459,11 +455,6 @@ pause a list with open tasks."
 (defun efrit-do-session-cancel (session)
   "End SESSION for the user, unless it has ended."
   (efrit-do-session-end session 'cancelled "cancelled by the user"))
-
-(defun efrit-do-session--cancel-all ()
-  "Cancel all sessions, because Emacs exits."
-  (dolist (session efrit-do-sessions)
-    (efrit-do-session-end session 'cancelled "Emacs was closed")))
 
 (provide 'efrit-do-session)
 ;;; efrit-do-session.el ends here

@@ -268,19 +268,6 @@ which this cannot wait; see `efrit-do-call-tool'."
 (defconst efrit-do-tools--longest-output (* 50 1024 1024)
   "Characters after which a command is stopped, or they might fill the memory.")
 
-(defun efrit-do-tools--eval-sexp (expr)
-  "Evaluate the single expression in EXPR; return its value and its output as text."
-  (pcase-let ((`(,form . ,end) (read-from-string expr)))
-    (unless (string-match-p "\\`\\(?:[ \t\n\r\f]\\|;.*$\\)*\\'" (substring expr end))
-      (signal 'todo-write-input-error
-              '("More text follows the expression; wrap several in progn")))
-    (let* ((print-circle t)
-           (value nil)
-           (printed (with-output-to-string (setq value (eval form t)))))
-      (concat (prin1-to-string value)
-              (unless (string-empty-p printed)
-                (concat "\nPrinted:\n" printed))))))
-
 (defun efrit-do-tools--shell-exec (command)
   "Run the shell COMMAND in the session's directory and return its output."
   (with-temp-buffer
@@ -300,8 +287,7 @@ which this cannot wait; see `efrit-do-call-tool'."
                         (< (float-time) end)
                         (< (buffer-size) efrit-do-tools--longest-output))
               (accept-process-output process 0.1))
-            (let* ((output (efrit-do-tools--clip (buffer-string)))
-                   (code (process-exit-status process))
+            (let* ((code (process-exit-status process))
                    (exited (eq (process-status process) 'exit))
                    (note (cond ((and (process-live-p process) (< (float-time) end))
                                 "[stopped after too much output]")
@@ -309,22 +295,13 @@ which this cannot wait; see `efrit-do-call-tool'."
                                 (format "[stopped after %s seconds]" efrit-do-time-limit))
                                ((not exited) (format "[killed by signal %d]" code))
                                ((/= code 0) (format "[exit code %d]" code)))))
-              (list :content (cond ((not note) (if (string-empty-p output) "(no output)" output))
-                                   ((string-match-p "[^\n]\\'" output) (concat output "\n" note))
-                                   (t (concat output note)))
+              (goto-char (point-max))
+              (when note
+                (insert (if (bolp) "" "\n") note))
+              (list :content (if (bobp) "(no output)" (efrit-do-tools--clip (buffer-string)))
                     :is-error (and note t)
                     :exit-code (and exited code))))
         (delete-process process)))))
-
-(defun efrit-do-tools--buffer-create (name content)
-  "Make a buffer called NAME with CONTENT and offer it to the user.
-If there is one of that name, the new one gets another name."
-  (with-current-buffer (generate-new-buffer (todo-write-text-plain name))
-    (insert (substring-no-properties content))
-    (goto-char (point-min))
-    ;; RET on the call in the plan shows it: the user's windows are the user's.
-    (list :content (format "Made buffer %s (%d characters)" (buffer-name) (buffer-size))
-          :is-error nil :buffer (buffer-name))))
 
 (defun efrit-do-tools--read-file (path &optional first last)
   "Return the text of the file PATH, or its lines FIRST to LAST.
@@ -379,7 +356,18 @@ another way" efrit-do-tools--longest-file))
  :name "eval_sexp" :confirm t :format 'lisp
  :description "Evaluate one Emacs Lisp expression and return its value."
  :args '((:name "expr" :type "string" :description "The expression."))
- :function #'efrit-do-tools--eval-sexp)
+ :function
+ (lambda (expr)
+   (pcase-let ((`(,form . ,end) (read-from-string expr)))
+     (unless (string-match-p "\\`\\(?:[ \t\n\r\f]\\|;.*$\\)*\\'" (substring expr end))
+       (signal 'todo-write-input-error
+               '("More text follows the expression; wrap several in progn")))
+     (let* ((print-circle t)
+            (value nil)
+            (printed (with-output-to-string (setq value (eval form t)))))
+       (concat (prin1-to-string value)
+               (unless (string-empty-p printed)
+                 (concat "\nPrinted:\n" printed)))))))
 
 (efrit-do-register-tool
  :name "shell_exec" :confirm t :format 'shell
@@ -392,7 +380,15 @@ another way" efrit-do-tools--longest-file))
  :description "Make a new buffer that the user can show."
  :args '((:name "name" :type "string" :description "Its name.")
          (:name "content" :type "string" :description "Its text."))
- :function #'efrit-do-tools--buffer-create)
+ :function
+ (lambda (name content)
+   ;; If there is one of that name, it gets another one.
+   (with-current-buffer (generate-new-buffer (todo-write-text-plain name))
+     (insert (substring-no-properties content))
+     (goto-char (point-min))
+     ;; RET on the call in the plan shows it: the user's windows are the user's.
+     (list :content (format "Made buffer %s (%d characters)" (buffer-name) (buffer-size))
+           :is-error nil :buffer (buffer-name)))))
 
 (efrit-do-register-tool
  :name "read_file"
