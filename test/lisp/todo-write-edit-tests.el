@@ -353,16 +353,6 @@
       (should-error (todo-write-edit-tests--press "u") :type 'user-error))
     (should (equal (todo-write-test-contents "a") '("One" "Two")))))
 
-(ert-deftest todo-write-edit-merges-with-the-agents-next-write ()
-  (todo-write-edit-tests--with '("One" "Two")
-    (todo-write-edit-tests--to "Two")
-    (todo-write-edit-tests--press "+" "Mine")
-    (let ((outcome (todo-write "a" (todo-write-test-todos '("One" "completed") "Two"))))
-      (should (equal (todo-write-test-contents "a") '("One" "Two" "Mine")))
-      (should (string-match-p "Mine" (plist-get outcome :result))))
-    (should (string-match-p "✓ One\\|x One" (buffer-string)))
-    (should (equal (todo-write-edit-tests--at) "Mine"))))
-
 ;;; The user's own tasks
 
 (defmacro todo-write-edit-tests--answering (answer &rest body)
@@ -394,19 +384,6 @@
       (should (string-search "2/2 + 1 yours" text)))
     (todo-write "a" (todo-write-test-todos '("One" "completed") '("Two" "completed")))
     (should (string-match-p "Mine +yours$" (todo-write-test-text)))))
-
-(ert-deftest todo-write-items-say-who-added-them-and-whether-the-agent-was-told ()
-  (todo-write-with-store
-    (todo-write-test-write "a" "One")
-    (let* ((outcome (todo-write-edit "a" 'add "Mine"))
-           (says (lambda (item) (list (plist-get item :addedBy) (plist-get item :untold)))))
-      (should (equal (seq-map says (todo-write-items "a")) '((nil nil) ("user" t))))
-      (let* ((json (json-parse-string (todo-write-to-json outcome) :false-object 'no))
-             (item (gethash "item" (aref (gethash "changes" (gethash "changes" json)) 0))))
-        (should (equal (gethash "addedBy" item) "user"))
-        (should (eq (gethash "untold" item) t)))
-      (todo-write-test-write "a" "One")
-      (should (equal (seq-map says (todo-write-items "a")) '((nil nil) ("user" nil)))))))
 
 (ert-deftest todo-write-the-limit-of-tasks-counts-those-of-the-agent-only ()
   (todo-write-with-store

@@ -147,9 +147,6 @@ Each string of NOTICES is part of the respective notice."
              (todo-write-input-tests--forms text))
            paths))))))
 
-(ert-deftest todo-write-text-that-is-not-json-is-refused ()
-  (todo-write-input-tests--refuses '((text . "{\"todos\":\n [,]}")) '("input") '("line 2, column 3")))
-
 (ert-deftest todo-write-nil-as-the-list-is-refused-like-a-missing-key ()
   (todo-write-input-tests--refuses
    (list '(plist :todos nil) '(alist (todos))
@@ -241,47 +238,7 @@ Each string of NOTICES is part of the respective notice."
     (let ((content (car (todo-write-test-contents "a"))))
       (should (equal-including-properties content "Plain")))))
 
-(ert-deftest todo-write-ten-megabytes-are-refused-in-few-words ()
-  (todo-write-with-store
-    (let* ((text (make-string (* 10 1024 1024) ?x))
-           (key (concat ":" text))
-           (inputs (list text (todo-write-input-tests--task :content text)
-                         (todo-write-input-tests--task :status text)
-                         (list :todos text) (list (intern key (obarray-make)) 1))))
-      (dolist (input inputs)
-        (let ((outcome (todo-write "a" input)))
-          (should-not (plist-get outcome :ok))
-          (should (< (length (plist-get outcome :result)) 1000)))))))
-
 ;;; Options
-
-(ert-deftest todo-write-max-items-and-max-length-are-the-users-limits ()
-  (todo-write-with-store
-    (let ((todo-write-max-items 2) (todo-write-max-length 3))
-      (pcase-dolist (`(,words . ,entries) '(("at most 2" "a" "b" "c") ("at most 3" "abcd")))
-        (let ((todos (mapcar (lambda (content) (list content nil "x")) entries)))
-          (should (string-search words (plist-get (todo-write "a" (apply #'todo-write-test-todos todos))
-                                                  :result))))))))
-
-;; By number: an editor may compose what is typed here.
-(defconst todo-write-input-tests--spellings
-  (list (string ?R #xe9 ?s ?u ?m #xe9) (string ?R ?e #x301 ?s ?u ?m ?e #x301))
-  "A word with composed and with decomposed characters.")
-
-(ert-deftest todo-write-composed-and-decomposed-characters-are-one-text ()
-  (todo-write-with-store
-    (pcase-let ((`(,composed ,decomposed) todo-write-input-tests--spellings))
-      (let ((write (lambda (text)
-                     (todo-write "a" `(:todos [(:content ,text :status "pending"
-                                                         :activeForm ,text)])))))
-        (funcall write decomposed)
-        (should (equal composed (plist-get (aref (todo-write-items "a") 0) :content)))
-        (should-not (plist-get (funcall write composed) :changes))
-        (should-not (plist-get (todo-write-edit "a" 'rename "t1" decomposed) :changes))
-        (todo-write-edit "a" 'add (concat decomposed " 2"))
-        (should (equal (concat composed " 2") (plist-get (aref (todo-write-items "a") 1) :content)))
-        (dolist (form todo-write-input-tests--spellings)
-          (should (= 2 (length (todo-write-matches "a" form 10)))))))))
 
 (ert-deftest todo-write-strict-turns-a-repair-into-a-refusal ()
   (todo-write-with-store

@@ -96,13 +96,6 @@
       (todo-write-socket-test-write (todo-write-socket-test-hello) "a" '("One" "in_progress"))
       (should (eq (todo-write-state "claude:a") 'active)))))
 
-(ert-deftest todo-write-mcp-a-finished-plan-stays-done-when-its-session-ends ()
-  (todo-write-with-socket
-    (let ((program (todo-write-socket-test-hello)))
-      (todo-write-socket-test-write program "a" '("One" "completed"))
-      (todo-write-mcp-tests--bye program)
-      (should (eq (todo-write-state "claude:a") 'done)))))
-
 (ert-deftest todo-write-mcp-the-end-of-an-older-program-does-not-pause ()
   (todo-write-with-socket
     (let ((older (todo-write-socket-test-hello))
@@ -170,19 +163,6 @@
       (should (equal '("agent exited" killed)
                      (mapcar (lambda (key) (plist-get (todo-write-summary "claude:a") key))
                              '(:reason :ending)))))))
-
-(ert-deftest todo-write-mcp-a-process-of-another-container-is-not-judged ()
-  (todo-write-with-socket
-    (let* ((process (start-process "mcp" nil "cat"))
-           (program (todo-write-socket-test-hello :process (process-id process)
-                                                  :pidDomain "pid:[1]")))
-      (todo-write-socket-test-write program "a" "One")
-      (should-not (todo-write-socket-pid (todo-write-socket-serving "claude:a")))
-      (delete-process process)
-      (delete-process program)
-      (todo-write-test-wait (lambda () (not (todo-write-activity "claude:a"))))
-      (todo-write-agents--check-programs)
-      (should (eq (todo-write-state "claude:a") 'active)))))
 
 ;; The largest number of the protocol, one that overflows a signed one, and none of a process.
 (ert-deftest todo-write-mcp-an-impossible-process-id-does-not-keep-others-from-ending ()

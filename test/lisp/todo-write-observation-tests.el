@@ -39,13 +39,6 @@
 
 ;;; Records
 
-(ert-deftest todo-write-neither-a-refusal-nor-the-same-list-is-a-plan-update ()
-  (todo-write-observation-tests--with
-    (todo-write-test-write "a" "One")
-    (todo-write "a" "{")
-    (todo-write-test-write "a" "One")
-    (should (= (length (todo-write-observations "a" :type "PLAN_UPDATE")) 1))))
-
 (ert-deftest todo-write-observe-returns-and-keeps-the-observation ()
   (todo-write-observation-tests--with
     (todo-write-test-write "a" '("One" "in_progress"))
@@ -81,14 +74,6 @@
       (should (equal (contents :limit 2) '("Second" "Third")))
       (should (equal (contents :limit 0) nil))
       (should (equal (contents :type "TOOL_CALL" :phase 'planning) nil)))))
-
-(ert-deftest todo-write-memory-holds-the-newest-observations-only ()
-  (let ((todo-write-history-limit 10))
-    (todo-write-observation-tests--with
-      (dotimes (n 50) (todo-write-observe "a" "THOUGHTS" (number-to-string n)))
-      (let ((kept (todo-write-observations "a")))
-        (should (= (length kept) 10))
-        (should (equal (plist-get (aref kept 9) :content) "49"))))))
 
 ;;; Subscribers
 

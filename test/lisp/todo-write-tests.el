@@ -290,16 +290,5 @@
         (todo-write-test-write "a" "One")
         (should (= (length heard) 3))))))
 
-(ert-deftest todo-write-a-change-function-that-signals-is-reported-and-stops-no-other ()
-  (todo-write-with-store
-    (let* ((heard nil)
-           (todo-write-change-functions
-            (list (lambda (&rest _) (error "Broken hook"))
-                  (lambda (&rest _) (setq heard t)))))
-      (let ((warnings (todo-write-test-warnings (todo-write-test-write "a" "One"))))
-        (should heard)
-        (should (= (length warnings) 1))
-        (should (string-search "Broken hook" (car warnings)))))))
-
 (provide 'todo-write-tests)
 ;;; todo-write-tests.el ends here
