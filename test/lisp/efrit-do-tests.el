@@ -156,8 +156,6 @@
 
 (ert-deftest efrit-do-evaluates-one-expression-and-nothing-after-it ()
   (efrit-do-tests--with-tools
-    (should (equal (efrit-do-tests--ok "eval_sexp" '(:expr "3 ; a comment\n"))
-                   "3"))
     (let ((text (format "1 (write-region \"\" nil %S)"
                         (expand-file-name "evil"))))
       (should (string-search "More text"
@@ -229,8 +227,8 @@
       (efrit-do-tests--file "f" "text")
       (should (equal (efrit-do-tests--ok "read_file" '(:path "f")) "text")))))
 
-(defun efrit-do-tests--asked (answer name input)
-  "Call the tool NAME with INPUT for a user who answers with ANSWER.
+(defun efrit-do-tests--asked (answer name input &optional text)
+  "Call the tool NAME with INPUT for a user who answers with ANSWER and TEXT.
 Return what was asked, or nil, and the content of the outcome, a cons."
   (let ((noninteractive nil)
         (inhibit-message t)
@@ -238,7 +236,8 @@ Return what was asked, or nil, and the content of the outcome, a cons."
     (efrit-do-call-tool name input (lambda (value) (setq outcome value)))
     (let ((request (car (todo-write-requests))))
       (when request
-        (todo-write-answer-request (plist-get request :thread) (plist-get request :id) answer)
+        (todo-write-answer-request (plist-get request :thread) (plist-get request :id)
+                                   answer text)
         (todo-write-test-wait (lambda () outcome)))
       (cons (plist-get request :detail) (plist-get outcome :content)))))
 
@@ -258,6 +257,14 @@ Return what was asked, or nil, and the content of the outcome, a cons."
       (should (equal '("(+ 1 2)" . "3")
                      (efrit-do-tests--asked 'always "eval_sexp" '(:expr "(+ 1 2)"))))
       (should (equal '(nil . "2") (efrit-do-tests--asked 'always "eval_sexp" '(:expr "2")))))))
+
+(ert-deftest efrit-do-tells-the-model-the-message-of-a-no ()
+  (efrit-do-tests--with-tools
+    (let ((efrit-do-confirm 'tool))
+      (should (equal "Error: the user did not allow this call of shell_exec: Use make check"
+                     (cdr (efrit-do-tests--asked 'no "shell_exec" '(:command "touch evil")
+                                                 "Use make check"))))
+      (should-not (file-exists-p "evil")))))
 
 (ert-deftest efrit-do-asks-for-what-the-option-says ()
   (efrit-do-tests--with-tools

@@ -458,14 +458,6 @@ answer that allows always."
                            (plist-get (todo-write-answer-user--result) :content)))
     (should-not (file-exists-p "evil"))))
 
-(ert-deftest efrit-do-tells-the-model-the-message-of-a-no ()
-  (todo-write-answer-user
-    (todo-write-answer-user--tool "shell_exec" :command "touch evil")
-    (todo-write-answer-user--press "N")
-    (process-send-string todo-write-user-process "Use make check\r")
-    (should (string-search "did not allow this call of shell_exec: Use make check"
-                           (plist-get (todo-write-answer-user--result) :content)))))
-
 (ert-deftest efrit-do-asks-again-after-the-question-was-left-open ()
   (todo-write-answer-user
     (todo-write-answer-user--tool "shell_exec" :command "touch wanted")
@@ -489,31 +481,6 @@ answer that allows always."
       (todo-write-answer-user--result)
       (should (equal before (todo-write-user-eval
                              '(mapcar #'buffer-name (mapcar #'window-buffer (window-list)))))))))
-
-(ert-deftest efrit-do-keeps-two-questions-apart ()
-  (todo-write-answer-user
-    (todo-write-user-eval
-     '(defvar test-results nil)
-     '(dolist (name '("one" "two"))
-        (run-at-time 0 nil
-                     (lambda ()
-                       (let ((efrit-do-context (efrit-do-make-context :thread name)))
-                         (efrit-do-call-tool
-                          "eval_sexp" (list :expr (format "%S" name))
-                          (lambda (outcome)
-                            (push (cons name (plist-get outcome :content)) test-results))))))))
-    (todo-write-test-wait
-     (lambda () (= 2 (todo-write-user-eval '(length (todo-write-requests))))))
-    (todo-write-user-eval '(todo-write-answer "one"))
-    (todo-write-answer-user--press "y")
-    (todo-write-user-eval '(todo-write-answer "two"))
-    (todo-write-answer-user--press "n")
-    (todo-write-test-wait
-     (lambda () (= 2 (todo-write-user-eval '(length test-results)))))
-    (let ((results (todo-write-user-eval 'test-results)))
-      (should (equal "\"one\"" (cdr (assoc "one" results))))
-      (should (string-search "did not allow" (cdr (assoc "two" results)))))
-    (should (= 0 (todo-write-user-eval '(recursion-depth))))))
 
 (ert-deftest todo-write-answer-shows-the-next-request-after-an-answer ()
   (todo-write-answer-user

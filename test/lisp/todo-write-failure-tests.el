@@ -18,94 +18,54 @@
   "The folder of the outputs.")
 
 (defconst todo-write-failure-tests--lines
-  '(("byte-compile"
-     "a.el:2:27: Error: reference to free variable ‘b’")
+  '(("byte-compile" "a.el:2:27: Error: reference to free variable ‘b’")
     ("cargo-build"
      "error[E0599]: no method named `length` found for reference `&[&str]` in the current scope")
-    ("cargo-nextest"
-     "assertion `left == right` failed: one book")
-    ("cargo-test"
-     "assertion `left == right` failed: one book")
-    ("clippy"
-     "error: unneeded `return` statement")
-    ("command-not-found"
-     "bash: line 1: frobnicate: command not found")
-    ("emacs-error"
-     "Debugger entered--Lisp error: (wrong-type-argument listp 1)")
-    ("ert"
-     "FAILED  1/3  shelf-counts-one-book (0.000292 sec) at shelf-tests.el:3")
-    ("eslint"
-     "1:7   error    'unused' is assigned a value but never used  no-unused-vars")
-    ("gcc"
-     "a.c:2:38: error: ‘x’ undeclared (first use in this function)")
-    ("git-checkout"
-     "error: pathspec 'nowhere' did not match any file(s) known to git")
-    ("git-merge"
-     "CONFLICT (add/add): Merge conflict in f")
-    ("git-push"
-     "fatal: No configured push destination.")
-    ("go-build"
-     "broken/b.go:3:23: undefined: undefinedName")
-    ("go-panic"
-     "panic: assignment to entry in nil map [recovered]")
-    ("go-test"
-     "shelf_test.go:7: Count: expected 1 book, got 2")
-    ("go-vet"
-     "broken/b.go:3:23: undeclared name: undefinedName")
-    ("javac"
-     "j/A.java:1: error: incompatible types: String cannot be converted to int")
-    ("jest"
-     "✕ counts one book (7 ms)")
-    ("ld"
-     "l.c:(.text+0x5): undefined reference to `f'")
-    ("make-rule"
-     "make: *** No rule to make target 'missing.h', needed by 'all'.  Stop.")
-    ("make"
-     "a.c:2:38: error: ‘x’ undeclared (first use in this function)")
-    ("mocha"
-     "AssertionError [ERR_ASSERTION]: Expected values to be strictly equal: 2 !== 1")
+    ("cargo-nextest" "assertion `left == right` failed: one book")
+    ("cargo-test" "assertion `left == right` failed: one book")
+    ("clippy" "error: unneeded `return` statement")
+    ("command-not-found" "bash: line 1: frobnicate: command not found")
+    ("emacs-error" "Debugger entered--Lisp error: (wrong-type-argument listp 1)")
+    ("ert" "FAILED  1/3  shelf-counts-one-book (0.000292 sec) at shelf-tests.el:3")
+    ("eslint" "1:7   error    'unused' is assigned a value but never used  no-unused-vars")
+    ("gcc" "a.c:2:38: error: ‘x’ undeclared (first use in this function)")
+    ("git-checkout" "error: pathspec 'nowhere' did not match any file(s) known to git")
+    ("git-merge" "CONFLICT (add/add): Merge conflict in f")
+    ("git-push" "fatal: No configured push destination.")
+    ("go-build" "broken/b.go:3:23: undefined: undefinedName")
+    ("go-panic" "panic: assignment to entry in nil map [recovered]")
+    ("go-test" "shelf_test.go:7: Count: expected 1 book, got 2")
+    ("go-vet" "broken/b.go:3:23: undeclared name: undefinedName")
+    ("javac" "j/A.java:1: error: incompatible types: String cannot be converted to int")
+    ("jest" "✕ counts one book (7 ms)")
+    ("ld" "l.c:(.text+0x5): undefined reference to `f'")
+    ("make-rule" "make: *** No rule to make target 'missing.h', needed by 'all'.  Stop.")
+    ("make" "a.c:2:38: error: ‘x’ undeclared (first use in this function)")
+    ("mocha" "AssertionError [ERR_ASSERTION]: Expected values to be strictly equal: 2 !== 1")
     ("mypy"
      "typed.py:2: error: Incompatible return value type (got \"int\", expected \"str\")  [return-value]")
-    ("no-such-file"
-     "cat: /nowhere/a: No such file or directory")
-    ("node-error"
-     "TypeError: Cannot read properties of undefined (reading 'b')")
-    ("node-test"
-     "not ok 1 - counts one book")
-    ("npm-script"
-     "npm error Missing script: \"missing\"")
-    ("npm-test"
-     "Error: no test specified")
+    ("no-such-file" "cat: /nowhere/a: No such file or directory")
+    ("node-error" "TypeError: Cannot read properties of undefined (reading 'b')")
+    ("node-test" "not ok 1 - counts one book")
+    ("npm-script" "npm error Missing script: \"missing\"")
+    ("npm-test" "Error: no test specified")
     ("prettier"
      "[warn] Code style issues found in the above file. Run Prettier with --write to fix.")
-    ("prove"
-     "#   Failed test 'counts one book'")
-    ("pytest-collection"
-     "ModuleNotFoundError: No module named 'nowhere_to_be_found'")
-    ("pytest-quiet"
-     "FAILED test_shelf.py::test_count - AssertionError: one book")
-    ("pytest"
-     "FAILED test_shelf.py::test_count - AssertionError: one book")
-    ("python-syntax"
-     "SyntaxError: invalid syntax")
+    ("prove" "#   Failed test 'counts one book'")
+    ("pytest-collection" "ModuleNotFoundError: No module named 'nowhere_to_be_found'")
+    ("pytest-quiet" "FAILED test_shelf.py::test_count - AssertionError: one book")
+    ("pytest" "FAILED test_shelf.py::test_count - AssertionError: one book")
+    ("python-syntax" "SyntaxError: invalid syntax")
     ("python-traceback"
      "json.decoder.JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)")
-    ("ruff-concise"
-     "lint.py:1:8: F401 [*] `os` imported but unused")
-    ("ruff"
-     "F401 [*] `os` imported but unused")
-    ("rustfmt"
-     "Diff in /home/u/rs/src/lib.rs:1: -pub fn f( )  {}")
-    ("shellcheck"
-     "SC2154 (warning): a is referenced but not assigned.")
-    ("timeout"
-     "Command timed out after 2m 0.0s")
-    ("tsc"
-     "a.ts(1,7): error TS2322: Type 'string' is not assignable to type 'number'.")
-    ("unittest"
-     "AssertionError: 2 != 1")
-    ("vitest"
-     "AssertionError: expected 2 to be 1 // Object.is equality"))
+    ("ruff-concise" "lint.py:1:8: F401 [*] `os` imported but unused")
+    ("ruff" "F401 [*] `os` imported but unused")
+    ("rustfmt" "Diff in /home/u/rs/src/lib.rs:1: -pub fn f( )  {}")
+    ("shellcheck" "SC2154 (warning): a is referenced but not assigned.")
+    ("timeout" "Command timed out after 2m 0.0s")
+    ("tsc" "a.ts(1,7): error TS2322: Type 'string' is not assignable to type 'number'.")
+    ("unittest" "AssertionError: 2 != 1")
+    ("vitest" "AssertionError: expected 2 to be 1 // Object.is equality"))
   "Alist of outputs in the folder and their telling lines.")
 
 (defun todo-write-failure-tests--output (name)
