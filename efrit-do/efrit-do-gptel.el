@@ -202,15 +202,10 @@ after gptel has returned, and only if the request has not failed."
 
 (defun efrit-do-gptel--turn-over (session machine)
   "Record that the answer to SESSION from MACHINE is complete."
-  (let* ((info (gptel-fsm-info machine))
-         (reason (plist-get info :stop-reason))
-         (tokens (plist-get info :tokens)))
+  (pcase-let (((map :tokens :model) (gptel-fsm-info machine)))
     (when tokens
-      (efrit-do-session-record
-       session "USAGE" (todo-write-calls-usage tokens (plist-get info :model))))
-    (efrit-do-session-answered
-     session `(:model ,(format "%s" (plist-get info :model))
-               ,@(and (stringp reason) (list :stopReason reason))))))
+      (efrit-do-session-record session "USAGE" (todo-write-calls-usage tokens model)))
+    (efrit-do-session-answered session)))
 
 (defun efrit-do-gptel--tools-answered (session info)
   "Count the next request of SESSION, whose tool calls are all answered.

@@ -5,17 +5,14 @@
 
 ;;; Commentary:
 
-;; The backend `replay' plays an agent from a file, without key and network:
+;; The backend `replay' plays an agent from a script, without key and network:
 ;;
-;;   (efrit-do-run "Refactor the login function"
-;;                 :backend 'replay :script "demo/refactor-login.json" :speed 0)
+;;   (efrit-do-run "Refactor the login function" :backend 'replay :speed 0 :script SCRIPT)
 ;;
-;; A script is a JSON object:
+;; With `:speed' 2 it plays twice as fast, with 0 without pauses.  A script is JSON with
+;; plists as objects, by default that of the demonstration:
 ;;
-;;   {"title":   "Refactor the login function",    shown above the list
-;;    "directory": "login",         tools work in a copy of it; from the script's folder
-;;    "takesUp": false,             true works on tasks that the user adds, and on comments on
-;;                                  changed lines, before the last turn
+;;   {"directory": "login",         tools work in a copy of it; from the script's folder
 ;;    "turns": [                    one per request to the model
 ;;      [{"thinking": "Three places call it …"},
 ;;       {"pause": 1.5},                           in seconds
@@ -23,10 +20,12 @@
 ;;       {"tool": "todo_write", "input": {"todos": […]}},
 ;;       {"error": "overloaded"}]]}                the request fails here
 ;;
-;; With `:speed' 2 it plays twice as fast, with 0 without pauses.
 ;; The tools of a turn run after its text.  The next turn begins when all of them
 ;; have answered.  In a copy of a folder, the tool `edit_file' replaces text in a file:
 ;; {"path": "login.js", "old": "…", "new": "…"}.
+;;
+;; The demonstration works on tasks that the user adds, and on comments on changed lines,
+;; before its last turn.
 
 ;;; Code:
 
@@ -38,7 +37,7 @@
   "A script that is played.
 TURNS are the next turns, sequences of events, and STEPS an iterator over what
 the agent does.  FOLLOWED are the ids of the comments that were followed."
-  speed takes-up turns steps timer followed)
+  speed turns steps timer followed)
 
 (defun efrit-do-replay-demo ()
   "Return the file name of the demo, in the folder demo/ beside this file."
@@ -76,35 +75,30 @@ the agent does.  FOLLOWED are the ids of the comments that were followed."
 ;;; Playing
 
 (cl-defmethod efrit-do-session-backend-prepare ((_backend (eql 'replay)) session)
-  "Read the script of SESSION, and say if it is the demonstration."
-  (pcase-let* ((options (efrit-do-session-options session))
-               (given (plist-get options :script))
-               (file (unless (consp given) (or given (efrit-do-replay-demo))))
-               ((map :title :directory (:takesUp takes-up) :turns)
-                (if (not file) given
-                  (with-temp-buffer
-                    (insert-file-contents file)
-                    (json-parse-buffer :object-type 'plist)))))
-    (when title
-      (setf (efrit-do-session-title session) title))
+  "Take the script of SESSION, and say if it is the demonstration."
+  (pcase-let* (((map :script :speed) (efrit-do-session-options session))
+               ((map :directory :turns)
+                (or script
+                    (with-temp-buffer
+                      (insert-file-contents (efrit-do-replay-demo))
+                      (json-parse-buffer :object-type 'plist))))
+               (state (efrit-do-replay--make :speed (or speed 1) :turns (append turns nil))))
     (when directory
       (setf (efrit-do-session-directory session)
-            (efrit-do-replay-folder (expand-file-name directory (file-name-directory file)))
+            (efrit-do-replay-folder (expand-file-name directory (file-name-directory
+                                                                 (efrit-do-replay-demo))))
             (efrit-do-session-tools session)
             (list (efrit-do-make-tool
                    :name "edit_file" :function #'efrit-do-replay-edit-file
                    :args (mapcar (lambda (name) (list :name name :type "string"))
                                  '("path" "old" "new"))))))
-    (unless given
-      (cl-callf2 concat "Demonstration: " (efrit-do-session-title session))
-      (setf (efrit-do-session-notice session)
+    (unless script
+      (setf (efrit-do-session-title session) "Demonstration: Refactor the login function"
+            (efrit-do-session-notice session)
             "Demonstration: a scripted agent; set `efrit-do-backend' to give your \
 command to a model.  It takes up tasks that you add (+), and comments on changes (v, c)"))
-    (let ((script (efrit-do-replay--make :speed (or (plist-get options :speed) 1)
-                                         :takes-up (eq t takes-up)
-                                         :turns (append turns nil))))
-      (setf (efrit-do-replay--state-steps script) (efrit-do-replay--steps session script)
-            (efrit-do-session-state session) script))))
+    (setf (efrit-do-replay--state-steps state) (efrit-do-replay--steps session state)
+          (efrit-do-session-state session) state)))
 
 (cl-defmethod efrit-do-session-backend-start ((_backend (eql 'replay)) session)
   "Play the script of SESSION, from where it was."
@@ -170,7 +164,7 @@ Yield seconds to wait for, or calls of tools whose answers to wait for."
 (defun efrit-do-replay--yours (session script)
   "Return the events of a turn in which SESSION does what the user said, or nil.
 SCRIPT cannot do what it does not know, and says so."
-  (when (and (efrit-do-replay--state-takes-up script)
+  (when (and (efrit-do-session-notice session)
              (length< (efrit-do-replay--state-turns script) 2)
              (not (efrit-do-session-message session)))
     (let* ((thread (efrit-do-session-thread session))

@@ -64,8 +64,8 @@ The outcome is a plist:
 `:thread'        the key of its list.
 
 OPTIONS are keywords and values: `:backend' (default `efrit-do-backend'),
-`:thread' (key of the list, by default a new one), `:directory' (not for
-a script that has one), and for the backend `replay' `:script' and `:speed'.
+`:thread' (key of the list, by default a new one), `:directory', and for the
+backend `replay' `:script' and `:speed'.
 Emacs waits, so that tools that need the user's consent are refused.  A quit or
 `with-timeout' cancels the session.  Signal `todo-write-error' if it cannot
 start."

@@ -250,14 +250,11 @@ tripped, or the user stopped it."
       (setf (efrit-do-session-said session)
             (cons (plist-get (efrit-do-session-record session "MESSAGE" text) :id) text)))))
 
-(defun efrit-do-session-answered (session &optional metadata)
-  "Record the end of the model's turn in SESSION.
-METADATA is a plist about the turn, such as `:model'."
+(defun efrit-do-session-answered (session)
+  "Record the end of the model's turn in SESSION."
   (when (efrit-do-session-running-p session)
     (efrit-do-session--stream session "END" nil)
     (efrit-do-session--say session)
-    (when metadata
-      (efrit-do-session-record session "LLM_STREAM_METADATA" metadata))
     (efrit-do-session-record
      session "LLM_STREAM_END"
      (list :request (efrit-do-session-requests session)))))

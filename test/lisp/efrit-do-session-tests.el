@@ -496,7 +496,7 @@ ANSWER names a function that answers with its argument."
 
 (ert-deftest efrit-do-has-failed-if-it-cannot-start ()
   (efrit-do-session-tests--with-sessions
-    (should-error (efrit-do-run "x" :thread "a" :script "/no/such/file"))
+    (should-error (efrit-do-run "x" :thread "a" :script '(:turns 7)))
     (should (eq (car (todo-write-activity "a")) 'failed))))
 
 ;;; Scripts
