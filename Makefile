@@ -133,7 +133,7 @@ bench: all ## measure against other ways; EFRIT=checkout, ROUNDS=15, WRITE=1, BU
 	@bin/bench
 
 .PHONY: soak
-soak: build ## run random operations and watch the memory; MINUTES=60, SEED=n, WRITE=1
+soak: build ## follow AGENTS=20 and watch the memory; MINUTES=60, WRITE=1
 	@bin/soak
 
 # The variable is bash's own, so the script takes it as an argument.

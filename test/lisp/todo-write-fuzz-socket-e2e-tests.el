@@ -6,7 +6,7 @@
 ;;; Commentary:
 
 ;; The user types into an Emacs in a terminal, and waits for the echo of each key, while
-;; another process sends the messages of soak/fuzz-socket-cases.el.  A filter or a timer
+;; another process sends the messages of fuzz/fuzz-socket-cases.el.  A filter or a timer
 ;; cannot hide a block from that.  TODO_WRITE_SEED, a number, makes other messages.
 
 ;;; Code:
@@ -24,7 +24,7 @@
    ;; A batch Emacs would be killed by a connection that is closed.
    :command `("sh" "-c" "trap '' PIPE; exec \"$0\" \"$@\""
               ,(expand-file-name invocation-name invocation-directory) "-Q" "--batch"
-              "-l" ,(todo-write-test-file "test/lisp/soak/fuzz-socket-cases.el")
+              "-l" ,(todo-write-test-file "test/lisp/fuzz/fuzz-socket-cases.el")
               "-f" "fuzz-socket-cases-run" ,socket ,project)))
 
 (defun todo-write-fuzz-socket-tests--run (&rest kinds)

@@ -6,7 +6,7 @@
 ;;; Commentary:
 
 ;; C-g stops an agent's expression.  That it loses no change and no notification at any
-;; moment of a write is tested in todo-write-torture-moments-tests.el and by the soak.
+;; moment of a write is tested in todo-write-torture-moments-tests.el.
 
 ;;; Code:
 
