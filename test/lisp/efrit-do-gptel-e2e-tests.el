@@ -27,17 +27,6 @@
 (declare-function gptel-backend-models "ext:gptel-request")
 (declare-function gptel-make-tool "ext:gptel-request")
 
-(defconst efrit-do-e2e--root
-  (or (getenv "TODO_WRITE_ROOT")
-      (expand-file-name "../.." (file-name-directory
-                              (or load-file-name buffer-file-name))))
-  "The repository.")
-
-(defun efrit-do-e2e--fixtures (&optional name)
-  "Return the file NAME in the folder of these tests' data."
-  (expand-file-name (or name "") (expand-file-name "test/fixtures/efrit-do"
-                                                   efrit-do-e2e--root)))
-
 ;;; Setting up
 
 (defun efrit-do-e2e--requests (port)
@@ -70,7 +59,8 @@
   "Run COMMAND as PROVIDER on PORT with OPTIONS; return the outcome."
   (let* ((gptel-backend (todo-write-mock-backend provider port))
          (gptel-model (car (gptel-backend-models gptel-backend))))
-    (apply #'efrit-do-run command :directory (efrit-do-e2e--fixtures) options)))
+    (apply #'efrit-do-run command :directory (todo-write-test-file "test/fixtures/efrit-do/")
+           options)))
 
 (defun efrit-do-e2e--of-type (thread type &rest filter)
   "Return the observations of TYPE in THREAD that FILTER lets through, a list."
@@ -78,45 +68,36 @@
 
 ;;; A whole session
 
-(defun efrit-do-e2e--check-session (provider)
-  "Check a session with a plan, two steps and a summary as PROVIDER."
-  (efrit-do-e2e--call-with-server
-   "plan"
-   (lambda (port)
-     (let* ((outcome (efrit-do-e2e--run provider port "Sort the shelf"))
-            (thread (plist-get outcome :thread)))
-       (should-not (plist-get outcome :reason))
-       (should (eq (plist-get outcome :status) 'done))
-       (should (equal (plist-get outcome :message) "The shelf is sorted."))
-       (should (string-search "Dubliners" (plist-get outcome :result)))
-       (should (equal (mapcar (lambda (result) (plist-get result :name))
-                              (plist-get outcome :tool-results))
-                      '("todo_write" "read_file" "todo_write" "todo_write"
-                        "session_complete")))
-       (should (eq (todo-write-state thread) 'done))
-       (should (= (efrit-do-e2e--requests port) 5))
-       (efrit-do-e2e--check-thoughts thread)))))
-
-(defun efrit-do-e2e--check-thoughts (thread)
-  "Check the thoughts of the session in THREAD: their phases and steps."
-  (should
-   (equal
-    (mapcar (lambda (thought)
-              (let ((metadata (plist-get thought :metadata)))
-                (list (plist-get metadata :phase)
-                      (plist-get metadata :stepDescription)
-                      (and (plist-get thought :parentId) t))))
-            (efrit-do-e2e--of-type thread "THOUGHTS"))
-    '(("planning" nil nil)
-      ("execution" "Count the books" t)
-      ("execution" "Count the books" t)
-      ("execution" "Put them in order" t)
-      ("synthesis" nil nil)))))
-
 (ert-deftest efrit-do-gptel-plays-a-whole-session-with-each-provider ()
   (dolist (gptel-stream '(t nil))
     (dolist (provider '(anthropic openai gemini))
-      (efrit-do-e2e--check-session provider))))
+      (efrit-do-e2e--call-with-server
+       "plan"
+       (lambda (port)
+         (let* ((outcome (efrit-do-e2e--run provider port "Sort the shelf"))
+                (thread (plist-get outcome :thread)))
+           (should-not (plist-get outcome :reason))
+           (should (eq (plist-get outcome :status) 'done))
+           (should (equal (plist-get outcome :message) "The shelf is sorted."))
+           (should (string-search "Dubliners" (plist-get outcome :result)))
+           (should (equal (mapcar (lambda (result) (plist-get result :name))
+                                  (plist-get outcome :tool-results))
+                          '("todo_write" "read_file" "todo_write" "todo_write"
+                            "session_complete")))
+           (should (eq (todo-write-state thread) 'done))
+           (should (= (efrit-do-e2e--requests port) 5))
+           (should (equal
+                    (mapcar (lambda (thought)
+                              (let ((metadata (plist-get thought :metadata)))
+                                (list (plist-get metadata :phase)
+                                      (plist-get metadata :stepDescription)
+                                      (and (plist-get thought :parentId) t))))
+                            (efrit-do-e2e--of-type thread "THOUGHTS"))
+                    '(("planning" nil nil)
+                      ("execution" "Count the books" t)
+                      ("execution" "Count the books" t)
+                      ("execution" "Put them in order" t)
+                      ("synthesis" nil nil))))))))))
 
 ;;; The backend `auto'
 

@@ -83,23 +83,6 @@ Return it, as it would go on without pauses."
   "Return the observations of TYPE in THREAD, a list."
   (append (todo-write-observations thread :type type) nil))
 
-(defconst efrit-do-session-tests--work
-  `(((:thinking "Two things to do.") (:text "A plan first.")
-     (:tool "todo_write"
-      :input (:todos [(:content "Sweep" :status "in_progress" :activeForm "Sweeping")
-                      (:content "Dust" :status "pending" :activeForm "Dusting")])))
-    ((:thinking "The broom.") (:tool "count" :input (:n 1))
-     (:tool "todo_write"
-      :input (:todos [(:content "Sweep" :status "completed" :activeForm "Sweeping")
-                      (:content "Dust" :status "in_progress" :activeForm "Dusting")])))
-    ((:thinking "The cloth.")
-     (:tool "todo_write"
-      :input (:todos [(:content "Sweep" :status "completed" :activeForm "Sweeping")
-                      (:content "Dust" :status "completed" :activeForm "Dusting")])))
-    ((:thinking "All done.") (:text "The room is clean.")
-     (:tool "session_complete" :input (:message "Swept and dusted."))))
-  "A session in four turns: a plan, two steps, the end.")
-
 ;;; Results
 
 (ert-deftest efrit-do-tells-its-agent-what-the-user-says-with-its-next-list ()
@@ -216,7 +199,10 @@ Return it, as it would go on without pauses."
 (ert-deftest efrit-do-records-the-answer-once-and-not-the-outputs-again ()
   (efrit-do-session-tests--with-sessions
     (let* ((thread (plist-get (efrit-do-session-tests--run
-                               efrit-do-session-tests--work)
+                               '(((:thinking "All done.") (:text "The room is clean.")
+                                  (:tool "count")
+                                  (:tool "session_complete"
+                                   :input (:message "Swept and dusted.")))))
                               :thread))
            (answers (efrit-do-session-tests--of-type thread "FINAL_RESPONSE")))
       (should (equal (mapcar (lambda (each) (plist-get each :content)) answers)
@@ -233,41 +219,6 @@ Return it, as it would go on without pauses."
 
 ;;; The circuit breaker
 
-(defun efrit-do-session-tests--check-stopped (outcome what)
-  "Check that OUTCOME is that of a session stopped because of WHAT.
-Nothing ran and nothing was sent after that."
-  (let* ((thread (plist-get outcome :thread))
-         (types (efrit-do-session-tests--types thread)))
-    (should (eq (plist-get outcome :status) 'stopped))
-    (should (string-search what (plist-get outcome :reason)))
-    (should (string-search what (plist-get outcome :result)))
-    (should (eq (todo-write-state thread) 'paused))
-    (should (equal (plist-get (todo-write-summary thread) :reason)
-                   (plist-get outcome :reason)))
-    (should (equal (cl-remove-if-not
-                    (lambda (type)
-                      (member type '("LLM_STREAM_START" "TOOL_CALL"
-                                     "TOOL_EXECUTION")))
-                    (member "ERROR" types))
-                   nil))
-    (should (equal (car (last types)) "AGENT_SUSPENDED"))))
-
-(defun efrit-do-session-tests--loop (&rest turn)
-  "Run a session that plans and then repeats TURN endlessly; return its outcome.
-Go on for a while, to see whether anything happens after its end."
-  (let* ((plan (efrit-do-session-tests--plan "in_progress" "pending"))
-         (outcome (efrit-do-session-tests--run (cons (list plan) (make-list 1000 turn))))
-         (count (length (todo-write-observations (plist-get outcome :thread)))))
-    (todo-write-test-run-timers)
-    (should (= count (length (todo-write-observations
-                              (plist-get outcome :thread)))))
-    outcome))
-
-(defun efrit-do-session-tests--requests (outcome)
-  "Return the number of requests in the session of OUTCOME."
-  (length (efrit-do-session-tests--of-type (plist-get outcome :thread)
-                                           "LLM_STREAM_START")))
-
 ;; In another agent, fifteen more calls ran after the breaker had tripped.
 (ert-deftest efrit-do-stops-at-each-limit ()
   (pcase-dolist (`((,calls ,identical ,errors) ,turn ,why ,times ,asked)
@@ -278,10 +229,25 @@ Go on for a while, to see whether anything happens after its end."
       (efrit-do-session-tests--with-sessions
         (let* ((efrit-do-limits (list :calls calls :identical-calls identical
                                       :same-errors errors))
-               (outcome (efrit-do-session-tests--loop turn)))
-          (efrit-do-session-tests--check-stopped outcome why)
+               (outcome (efrit-do-session-tests--run
+                         (cons (list (efrit-do-session-tests--plan "in_progress" "pending"))
+                               (make-list 1000 (list turn)))))
+               (thread (plist-get outcome :thread))
+               (types (efrit-do-session-tests--types thread)))
+          (should (eq (plist-get outcome :status) 'stopped))
+          (should (string-search why (plist-get outcome :reason)))
+          (should (string-search why (plist-get outcome :result)))
+          (should (eq (todo-write-state thread) 'paused))
+          (should (equal (plist-get (todo-write-summary thread) :reason)
+                         (plist-get outcome :reason)))
           (should (= ran times))
-          (should (= (efrit-do-session-tests--requests outcome) asked)))))))
+          (should (= asked (cl-count "LLM_STREAM_START" types :test #'equal)))
+          ;; Nothing ran and nothing was sent after that.
+          (should-not (seq-intersection (member "ERROR" types)
+                                        '("LLM_STREAM_START" "TOOL_CALL" "TOOL_EXECUTION")))
+          (should (equal (car (last types)) "AGENT_SUSPENDED"))
+          (todo-write-test-run-timers)
+          (should (equal types (efrit-do-session-tests--types thread))))))))
 
 (ert-deftest efrit-do-counts-identical-calls-and-equal-errors ()
   (pcase-dolist (`(,what ,identical ,errors ,status . ,calls)

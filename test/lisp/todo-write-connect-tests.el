@@ -125,16 +125,11 @@ MORE are further fields."
                       (insert-file-contents (expand-file-name (concat host "/pid") hosts))
                       (buffer-string))))
 
-(defun todo-write-connect-tests--socket (hosts host)
-  "Return the name of the socket for programs on HOST below HOSTS, which is open."
-  (let ((file (expand-file-name (concat host "/run/socket") hosts)))
-    (todo-write-connect-tests--wait (file-exists-p file))
-    file))
-
 (defmacro todo-write-connect-tests--on (host &rest body)
   "Evaluate BODY, whose programs are on HOST."
   (declare (indent 1) (debug t))
-  `(let ((todo-write-socket-test-at (todo-write-connect-tests--socket hosts ,host)))
+  `(let ((todo-write-socket-test-at (expand-file-name (concat ,host "/run/socket") hosts)))
+     (todo-write-connect-tests--wait (file-exists-p todo-write-socket-test-at))
      ,@body))
 
 ;;; What is seen

@@ -269,13 +269,6 @@ PROGRAM is there, too.  Two processes stand for ssh."
    '(todo-write-connect "one")
    '(while t (accept-process-output nil 1))))
 
-(defun todo-write-crash-tests--connected-p (emacs)
-  "Return non-nil if EMACS has been connected to the machine."
-  (with-current-buffer (process-buffer emacs)
-    (save-excursion
-      (goto-char (point-min))
-      (search-forward "Connected to one" nil t))))
-
 (defun todo-write-crash-tests--group (folder)
   "Return the processes of the connection to the machine in FOLDER."
   (let* ((file (concat folder "group"))
@@ -358,7 +351,8 @@ PROGRAM is there, too.  Two processes stand for ssh."
                      (setq emacs (todo-write-crash-tests--serving-emacs folder program)))
                   ((or 1 2 3 4)
                    ;; Emacs takes up only a connection that was made once.
-                   (when-let* (((todo-write-crash-tests--connected-p emacs))
+                   (when-let* (((with-current-buffer (process-buffer emacs)
+                                  (string-search "Connected to one" (buffer-string))))
                                (group (todo-write-crash-tests--group folder)))
                      (cl-incf (nth 1 killed))
                      (signal-process (nth (random (length group)) group) 'KILL)))

@@ -68,16 +68,12 @@
     ("vitest" "AssertionError: expected 2 to be 1 // Object.is equality"))
   "Alist of outputs in the folder and their telling lines.")
 
-(defun todo-write-failure-tests--output (name)
-  "Return the output in the fixture NAME."
-  (with-temp-buffer
-    (insert-file-contents (concat todo-write-failure-tests--folder name ".txt"))
-    (buffer-string)))
-
 (ert-deftest todo-write-failure-finds-the-telling-line-of-each-runner ()
   (pcase-dolist (`(,name ,line) todo-write-failure-tests--lines)
-    (should (equal (cons name (todo-write-detail-failure (todo-write-failure-tests--output name)))
-                   (cons name line)))))
+    (ert-info (name)
+      (with-temp-buffer
+        (insert-file-contents (concat todo-write-failure-tests--folder name ".txt"))
+        (should (equal line (todo-write-detail-failure (buffer-string))))))))
 
 (ert-deftest todo-write-failure-knows-each-recorded-output ()
   (should (equal (sort (mapcar #'car todo-write-failure-tests--lines) #'string<)

@@ -21,13 +21,6 @@
 (require 'todo-write-visit)
 (require 'todo-write-request)
 
-(defconst todo-write-follow-tests--fixtures
-  (expand-file-name "test/fixtures/transcripts/"
-                    (or (getenv "TODO_WRITE_ROOT")
-                        (expand-file-name
-                         ".." (file-name-directory (or load-file-name buffer-file-name)))))
-  "Folder of the sessions.")
-
 (defconst todo-write-follow-tests--bakery "claude:5e55a000-0000-4000-8000-000000000001"
   "Key of the session in todo-write.jsonl.")
 
@@ -107,15 +100,12 @@ Its agent has a list of CONTENTS.  Return FILE."
          file (mapcar (lambda (line) (append line `(:sessionId ,session :isSidechain :false)))
                       (apply #'todo-write-test-transcript-list id contents))))
 
-(defun todo-write-follow-tests--fixture (name)
-  "Return the file NAME among the fixtures."
-  (expand-file-name name todo-write-follow-tests--fixtures))
-
 ;;; A session
 
 (ert-deftest todo-write-follow-tests-a-session-becomes-a-thread ()
   (todo-write-follow-tests--with
-    (should (equal (todo-write-follow (todo-write-follow-tests--fixture "todo-write.jsonl"))
+    (should (equal (todo-write-follow (todo-write-test-file
+                                       "test/fixtures/transcripts/todo-write.jsonl"))
                    todo-write-follow-tests--bakery))
     (let ((rows (todo-write-test-rows todo-write-follow-tests--bakery)))
       (should (equal (mapcar #'cadr rows) '("completed" "completed" "in_progress")))
@@ -590,16 +580,6 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
                          payloads)))
     file))
 
-(defun todo-write-follow-tests--codex-plan (id &rest entries)
-  "Return the payloads of a plan of ENTRIES, (STEP . STATUS), by the call ID."
-  (list
-   `("response_item" :type "function_call" :name "update_plan" :call_id ,id
-     :arguments ,(json-serialize
-                  (list :plan (vconcat (mapcar (lambda (entry)
-                                                 (list :step (car entry) :status (cdr entry)))
-                                               entries)))))
-   `("response_item" :type "function_call_output" :call_id ,id :output "Plan updated")))
-
 (defconst todo-write-follow-tests--codex-prompt
   '(("event_msg" :type "task_started")
     ("event_msg" :type "user_message" :message "Bake with Codex"))
@@ -611,8 +591,12 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
     (todo-write-follow-tests--start-mode)
     (should (todo-write-test-contents "claude:a"))
     (let ((file (apply #'todo-write-follow-tests--rollout home "c" (directory-file-name project)
-                       (append todo-write-follow-tests--codex-prompt
-                               (todo-write-follow-tests--codex-plan "1" '("Mix" . "in_progress"))))))
+                       `(,@todo-write-follow-tests--codex-prompt
+                         ("response_item" :type "function_call" :name "update_plan" :call_id "1"
+                          :arguments ,(json-serialize
+                                       '(:plan [(:step "Mix" :status "in_progress")])))
+                         ("response_item" :type "function_call_output" :call_id "1"
+                          :output "Plan updated")))))
       (todo-write-test-wait (lambda () (equal (todo-write-test-contents "codex:c") '("Mix"))))
       (should (equal (todo-write-activity "codex:c") '(working)))
       (todo-write-follow-tests--append

@@ -31,24 +31,6 @@
               forms)))
     (nreverse forms)))
 
-(defun todo-write-input-tests--json-el (text)
-  "Return a list of (NAME . INPUT): TEXT as the functions of json.el read it."
-  (cl-loop for (object key) in '((alist nil) (alist string) (alist keyword)
-                                 (plist nil) (plist keyword)
-                                 (hash-table nil) (hash-table symbol)
-                                 (hash-table keyword))
-           nconc (cl-loop for array in '(vector list)
-                          collect (let ((json-object-type object)
-                                        (json-key-type key)
-                                        (json-array-type array))
-                                    (cons (list 'json-read object key array)
-                                          (json-read-from-string text))))))
-
-(defun todo-write-input-tests--has (words strings)
-  "Return non-nil if each string of STRINGS contains the one of WORDS."
-  (and (= (length words) (length strings))
-       (cl-every #'string-search words strings)))
-
 (defun todo-write-input-tests--accepts (forms rows notices)
   "Fail unless each of FORMS is accepted as ROWS, with NOTICES.
 Each string of NOTICES is part of the respective notice."
@@ -58,7 +40,8 @@ Each string of NOTICES is part of the respective notice."
         (let ((outcome (todo-write "a" input)))
           (should-not (plist-get outcome :errors))
           (should (equal (todo-write-test-rows "a") rows))
-          (should (todo-write-input-tests--has notices (plist-get outcome :notices)))
+          (should (= (length notices) (length (plist-get outcome :notices))))
+          (should (cl-every #'string-search notices (plist-get outcome :notices)))
           (dolist (notice (plist-get outcome :notices))
             (should (string-search notice (plist-get outcome :result)))))))))
 
@@ -112,7 +95,17 @@ Each string of NOTICES is part of the respective notice."
 (ert-deftest todo-write-input-may-come-from-json-el ()
   (let ((text "{\"todos\": [{\"content\": \"C\", \"status\": \"completed\", \"activeForm\": \"F\"}]}"))
     (todo-write-input-tests--accepts
-     (todo-write-input-tests--json-el text) '(("C" "completed" "F")) nil)))
+     (cl-loop for (object key) in '((alist nil) (alist string) (alist keyword)
+                                    (plist nil) (plist keyword)
+                                    (hash-table nil) (hash-table symbol)
+                                    (hash-table keyword))
+              nconc (cl-loop for array in '(vector list)
+                             collect (let ((json-object-type object)
+                                           (json-key-type key)
+                                           (json-array-type array))
+                                       (cons (list 'json-read object key array)
+                                             (json-read-from-string text)))))
+     '(("C" "completed" "F")) nil)))
 
 (ert-deftest todo-write-a-cancelled-task-is-marked-in-the-changes ()
   (todo-write-with-store

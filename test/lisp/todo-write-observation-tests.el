@@ -33,10 +33,6 @@
   (mapcar (lambda (event) (plist-get event :type))
           (or events (reverse todo-write-observation-tests--heard))))
 
-(defun todo-write-observation-tests--last (&rest filter)
-  "Return the newest observation of the thread \"a\" that passes FILTER."
-  (aref (apply #'todo-write-observations "a" :limit 1 filter) 0))
-
 ;;; Records
 
 (ert-deftest todo-write-observe-returns-and-keeps-the-observation ()
@@ -44,7 +40,7 @@
     (todo-write-test-write "a" '("One" "in_progress"))
     (let ((seen (todo-write-observe "a" 'TOOL_CALL '(:name "ls" :args ["-l"])
                                     :title "List files" :trace-id "r1" :cost 3)))
-      (should (equal seen (todo-write-observation-tests--last)))
+      (should (equal seen (aref (todo-write-observations "a" :limit 1) 0)))
       (should (equal (plist-get seen :type) "TOOL_CALL"))
       (should (equal (plist-get seen :threadId) "a"))
       (should (equal (plist-get seen :traceId) "r1"))

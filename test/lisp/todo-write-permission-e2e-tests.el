@@ -126,12 +126,6 @@ It must exit with 0."
 
 ;;; The user's keys
 
-(defun todo-write-permission-e2e--press (keys)
-  "Press each of KEYS, a string, after a pause in which it can count."
-  (seq-doseq (key keys)
-    (todo-write-test-wait (lambda () (todo-write-user-eval 'todo-write-answer-keys--armed)))
-    (todo-write-user-type (string key))))
-
 (defun todo-write-permission-e2e--keys (socket keys text &rest fields)
   "Let a hook ask with FIELDS through SOCKET; press KEYS, then type TEXT, or nil.
 Return the decision that the hook prints."
@@ -144,7 +138,10 @@ Return the decision that the hook prints."
     (todo-write-test-wait
      (lambda () (equal "*todo-write-request*"
                        (todo-write-user-eval '(buffer-name (window-buffer))))))
-    (todo-write-permission-e2e--press keys)
+    ;; Each key after a pause in which it can count.
+    (seq-doseq (key keys)
+      (todo-write-test-wait (lambda () (todo-write-user-eval 'todo-write-answer-keys--armed)))
+      (todo-write-user-type (string key)))
     (when text (todo-write-user-type text))
     (todo-write-permission-e2e--decision hook)))
 

@@ -14,10 +14,6 @@
 (require 'ert)
 (require 'todo-write-test-helper)
 
-(defun todo-write-tests--keys (plist)
-  "Return the keys of PLIST in order."
-  (cl-loop for (key) on plist by #'cddr collect key))
-
 ;;; Writing
 
 (ert-deftest todo-write-an-accepted-write-returns-a-whole-outcome ()
@@ -25,7 +21,7 @@
     (let ((outcome (todo-write "a" (todo-write-test-todos
                                     '("Build" "in_progress" "Building") "Ship")
                                "host")))
-      (should (equal (todo-write-tests--keys outcome)
+      (should (equal (cl-loop for (key) on outcome by #'cddr collect key)
                      ;; What is nil is left out.
                      '(:ok :revision :result :changes :state :summary)))
       (should (eq (plist-get outcome :ok) t))
