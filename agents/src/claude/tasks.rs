@@ -132,10 +132,9 @@ impl Tasks {
     /// Applies a `TaskCreate`, whose result has the task's number. `clears` tells whether the session
     /// clears completed lists.
     pub(crate) fn create(&mut self, update: TaskUpdate, result: TaskResult<'_>, clears: bool) {
+        let Some(subject) = update.subject else { return };
         let number = result.fields.get("task").and_then(|task| text(task, "id"));
-        let (Some(subject), Some(id)) = (update.subject, number.or_else(|| number_in(result.text))) else {
-            return;
-        };
+        let id = number.or_else(|| number_in(result.text)).unwrap_or_else(|| self.next_number());
         let done = self.done.filter(|_| clears);
         if done.is_some_and(|done| result.time.is_none_or(|time| done + CLEARED_AFTER <= time)) {
             self.tasks.clear();
@@ -235,6 +234,11 @@ impl Tasks {
             let place = self.tasks.iter().position(|other| number(other) > number(&task));
             self.tasks.insert(place.unwrap_or(self.tasks.len()), task);
         }
+    }
+
+    fn next_number(&self) -> String {
+        let last = self.tasks.iter().filter_map(|task| task.id.parse::<u32>().ok()).max();
+        last.unwrap_or(0).saturating_add(1).to_string()
     }
 
     /// The whole list as the input of a write.
