@@ -3,7 +3,7 @@
 //! A process does not rewrite its file during a turn, so the file's age proves nothing. It counts
 //! while the process that wrote it lives.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -122,7 +122,9 @@ impl Processes {
         let dead = self.files.values().filter(|file| !file.is_alive && !file.is_resumed);
         let of_these = dead.filter(|file| file.session().is_some_and(|session| sessions.contains(session)));
         let left = of_these.filter_map(|file| file.process.as_ref()).filter(|process| process.file.exists());
-        left.filter_map(|process| Some((process.session.clone()?, process.pid))).collect()
+        let left = left.filter_map(|process| Some((process.session.clone()?, process.pid)));
+        let left: BTreeSet<(String, u32)> = left.collect();
+        left.into_iter().collect()
     }
 
     /// Whether a process in a container has a session. It is unknown whether it lives.
