@@ -177,8 +177,7 @@
             (:kind "push" :branch "main")
             (:kind "pullRequest" :number 42 :action "created"
              :url "https://github.com/o/r/pull/42")
-            (:kind "pullRequest" :number 43 :action "merged" :url "https://a/1;x")
-            (:kind "none") 7])
+            (:kind "pullRequest" :number 43 :action "merged" :url "https://a/1;x")])
     (should (equal '("◆ committed 699336a Second" "◆ amended commit 799336a Third"
                      "◆ pushed to main" "◆ pull request #42 created"
                      "◆ pull request #43 merged")
