@@ -212,20 +212,6 @@ And test it"
     (todo-write-set-activity "claude:s1" 'working)
     (should (equal "The user says: Why?" (todo-write-tell-tests--told "PostToolUse")))))
 
-(ert-deftest todo-write-tell-forgets-a-comment-that-was-told-before-one-that-was-not ()
-  (todo-write-with-store
-    (let ((tell (lambda (n) (todo-write-observe "a" "STATE_UPDATE" '(:text "you: Why?")
-                                                :comment (list :text (format "Why %d?" n))))))
-      ;; Nothing is drawn.
-      (let (todo-write-events-functions)
-        (dotimes (n 1000) (funcall tell n)))
-      (todo-write-plan-note-told "a" (list (nth 1 (todo-write-plan-comments "a"))))
-      (funcall tell 1000)
-      (let ((comments (todo-write-plan-comments "a")))
-        (should (equal '(1000 "Why 0?" "Why 2?" "Why 1000?")
-                       (cons (length comments)
-                             (mapcar (lambda (n) (plist-get (nth n comments) :text)) '(0 1 999)))))))))
-
 (ert-deftest todo-write-tell-comments-are-copied-if-no-message-reaches-the-agent ()
   (todo-write-tell-tests--with
     (cl-letf (((symbol-function 'todo-write-mcp-setup-plugin-p) #'ignore))
