@@ -9,6 +9,7 @@ use serde_json::{Map, Value as Json};
 
 use super::function::lisp;
 use super::read::Key;
+use super::ser::Sparse;
 use super::shown::ShownSummary;
 use super::threads::{summary_of, wake, with_thread};
 use super::{now, with_module};
@@ -89,7 +90,7 @@ const ABOUT: [&str; 5] = ["agent", "project", "unattended", "unseen", "refused"]
 pub(super) struct ShownAgent {
     does: ShownActivity,
     about: Map<String, Json>,
-    plan: ShownSummary,
+    plan: Sparse<ShownSummary>,
     new: usize,
     refused: usize,
 }
@@ -118,7 +119,7 @@ impl ShownAgent {
         if does.inferred && does.activity != Some(Doing::Working) {
             does.activity = Some(Doing::Unknown);
         }
-        let plan = summary_of(env, thread)?;
+        let plan = Sparse(summary_of(env, thread)?);
         Ok(Some(ShownAgent { does, about, plan, new, refused }))
     }
 }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::Value as Json;
 
-use super::function::{Object, Returned, lisp};
+use super::function::{Object, lisp};
+use super::ser::{self, Sparse};
 use crate::file;
 use crate::request::Request;
 
@@ -17,7 +18,7 @@ lisp! { env =>
     /// only the agent's own dialog can answer.  For its `:detail', see
     /// `todo-write-dyn--request-detail'.  An option's `:value' is a decision of doc/protocol.md, a plist.
     fn request_of(question: Json, project: Option<PathBuf>) -> Object<'_> {
-        with_request(question, project, |request| request.returned(env).map(Object))?
+        with_request(question, project, |request| ser::to_lisp(env, &request.map(Sparse)).map(Object))?
     }
 
     /// Return all that the question of an agent is about, a string, or nil if it is about nothing else.

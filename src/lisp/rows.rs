@@ -2,6 +2,7 @@
 
 use super::function::lisp;
 use super::read::Key;
+use super::ser::Sparse;
 use super::shown::{self, ShownChange, ShownItem, ShownRevision};
 use super::threads::{of_items, replacements, with_span, with_thread};
 use crate::events::work::Part;
@@ -19,7 +20,7 @@ fn row_figures(thread: &Thread, id: &str) -> Option<Vec<u64>> {
 
 lisp! { env =>
     /// See `todo-write-item-changes'.
-    fn item_changes(thread: Key, id: String) -> Vec<(ShownRevision, Vec<ShownChange<ShownItem>>)> {
+    fn item_changes(thread: Key, id: String) -> Vec<(ShownRevision, Sparse<Vec<ShownChange<ShownItem>>>)> {
         let span = |thread: &Thread| Span::Since(thread.times(&id).map_or(0, |times| times.created));
         with_span(env, &thread, span, |thread| {
             let starts = replacements(thread);
@@ -27,24 +28,24 @@ lisp! { env =>
                 let changes = revision.changes.iter().filter(|change| change.item_id == id);
                 let time = revision.stamp.timestamp;
                 let changes: Vec<_> = changes.map(|change| ShownChange::of(change, time)).collect();
-                (!changes.is_empty()).then(|| (ShownRevision::of(revision, &starts), changes))
+                (!changes.is_empty()).then(|| (ShownRevision::of(revision, &starts), Sparse(changes)))
             };
             thread.revisions().iter().filter_map(of_item).collect()
         })?
     }
 
     /// See `todo-write-items-removed'.
-    fn items_removed(thread: Key) -> Vec<ShownItem> {
+    fn items_removed(thread: Key) -> Sparse<Vec<ShownItem>> {
         shown::items(&with_thread(env, &thread, Thread::removed)?)
     }
 
     /// See `todo-write-items-dropped'.
-    fn items_dropped(thread: Key) -> Vec<ShownItem> {
+    fn items_dropped(thread: Key) -> Sparse<Vec<ShownItem>> {
         shown::items(&with_thread(env, &thread, Thread::dropped)?)
     }
 
     /// Return the completed items that the agent of THREAD took off its list, oldest first.
-    fn items_cleared(thread: Key) -> Vec<ShownItem> {
+    fn items_cleared(thread: Key) -> Sparse<Vec<ShownItem>> {
         shown::items(&with_thread(env, &thread, Thread::cleared)?)
     }
 

@@ -1,8 +1,7 @@
 //! Serializes Rust values to Lisp objects, so that the names of fields stand once: those of serde are the
 //! keywords of plists.
 //!
-//! - A struct is a plist, with hyphens in its keywords, without the fields that are nil: `plist-get` returns the
-//!   same, and there is less garbage. False, `None` and a unit struct are nil.
+//! - A struct is a plist, with hyphens in its keywords; false, `None` and a unit struct are nil.
 //! - A sequence is a list. A tuple, and so an array, is `(A B . C)`.
 //! - A name of an enum is a string, or a symbol if serde's name of the enum is `Symbol`. A variant with fields is a
 //!   list of its name, a symbol, and the fields; those with names are a plist.
@@ -10,7 +9,7 @@
 //! - A map, and all in it, is JSON as Emacs' own parser returns it: false is `:false`, null is `:null`, and a
 //!   sequence is a vector.
 //!
-//! [`Json`], [`Symbol`] and [`Vector`] say otherwise of what they hold. To other serializers they are
+//! [`Sparse`], [`Json`], [`Symbol`] and [`Vector`] say otherwise of what they hold. To other serializers they are
 //! what they hold, so that JSON is exported from the same types.
 
 use std::cell::RefCell;
@@ -34,9 +33,14 @@ emacs::use_symbols! {
 
 /// The Lisp object of a value.
 pub(super) fn to_lisp<'e>(env: &'e Env, value: &(impl Serialize + ?Sized)) -> Result<Value<'e>> {
-    let serializer = ToLisp { env, is_json: false, mark: Mark::None };
+    let serializer = ToLisp { env, style: Style::Full, mark: Mark::None };
     value.serialize(serializer).map_err(Failed::into_error)
 }
+
+/// A plist, and all in it, without the fields that are nil: `plist-get` returns the same, and there is less
+/// garbage.
+#[derive(PartialEq, Derive)]
+pub(super) struct Sparse<T>(pub(super) T);
 
 /// JSON, as if it were in a map.
 #[derive(Derive)]
@@ -61,6 +65,14 @@ impl ser::Error for Failed {
 
 type Lisp<'e> = std::result::Result<Value<'e>, Failed>;
 
+/// How structs and what is in them are written.
+#[derive(Clone, Copy, PartialEq)]
+enum Style {
+    Full,
+    Sparse,
+    Json,
+}
+
 /// What one value is.
 #[derive(Clone, Copy, PartialEq)]
 enum Mark {
@@ -73,12 +85,15 @@ enum Mark {
 #[derive(Clone, Copy)]
 struct ToLisp<'e> {
     env: &'e Env,
-    /// Whether it is JSON, as a map is.
-    is_json: bool,
+    style: Style,
     mark: Mark,
 }
 
 impl<'e> ToLisp<'e> {
+    fn is_json(self) -> bool {
+        self.style == Style::Json
+    }
+
     /// The serializer of the values in this one.
     fn of_parts(self) -> ToLisp<'e> {
         ToLisp { mark: Mark::None, ..self }
@@ -125,7 +140,7 @@ impl<'e> ser::Serializer for ToLisp<'e> {
     }
 
     fn serialize_bool(self, value: bool) -> Lisp<'e> {
-        let symbol = match (value, self.is_json) {
+        let symbol = match (value, self.is_json()) {
             (true, _) => &t,
             (false, true) => &k_false,
             (false, false) => &nil,
@@ -154,7 +169,7 @@ impl<'e> ser::Serializer for ToLisp<'e> {
     }
 
     fn serialize_unit(self) -> Lisp<'e> {
-        Ok(if self.is_json { k_null.bind(self.env) } else { self.nil() })
+        Ok(if self.is_json() { k_null.bind(self.env) } else { self.nil() })
     }
 
     fn serialize_unit_struct(self, _: &'static str) -> Lisp<'e> {
@@ -162,13 +177,14 @@ impl<'e> ser::Serializer for ToLisp<'e> {
     }
 
     fn serialize_unit_variant(self, name: &'static str, _: u32, variant: &'static str) -> Lisp<'e> {
-        let is_symbol = self.mark == Mark::Symbol || !self.is_json && name == "Symbol";
+        let is_symbol = self.mark == Mark::Symbol || !self.is_json() && name == "Symbol";
         Ok(if is_symbol { symbol(self.env, variant) } else { word(self.env, variant) }?)
     }
 
     fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> Lisp<'e> {
         let to = match name {
-            "Json" => ToLisp { is_json: true, ..self },
+            "Sparse" => ToLisp { style: Style::Sparse, ..self },
+            "Json" => ToLisp { style: Style::Json, ..self },
             "Symbol" => ToLisp { mark: Mark::Symbol, ..self },
             "Vector" => ToLisp { mark: Mark::Vector, ..self },
             _ => self,
@@ -212,7 +228,8 @@ impl<'e> ser::Serializer for ToLisp<'e> {
 
     fn serialize_map(self, length: Option<usize>) -> std::result::Result<Fields<'e>, Failed> {
         // Only a struct with flattened fields does not tell how many there are.
-        let serializer = ToLisp { is_json: self.is_json || length.is_some(), ..self.of_parts() };
+        let style = if length.is_some() { Style::Json } else { self.style };
+        let serializer = ToLisp { style, mark: Mark::None, ..self };
         Ok(Fields { serializer, is_raw: false, values: Vec::with_capacity(2 * length.unwrap_or(8)) })
     }
 
@@ -256,7 +273,7 @@ macro_rules! elements {
             }
 
             fn end(self) -> Lisp<'e> {
-                let is_vector = self.serializer.is_json || self.serializer.mark == Mark::Vector;
+                let is_vector = self.serializer.is_json() || self.serializer.mark == Mark::Vector;
                 Ok(self.serializer.env.call(if is_vector { vector } else { list }, &self.values)?)
             }
         }
@@ -274,7 +291,7 @@ impl<'e> ser::SerializeTuple for Elements<'e> {
     }
 
     fn end(self) -> Lisp<'e> {
-        if self.serializer.is_json {
+        if self.serializer.is_json() {
             return ser::SerializeSeq::end(self);
         }
         let env = self.serializer.env;
@@ -296,7 +313,7 @@ impl<'e> Fields<'e> {
     /// Adds a value after its key, or drops the key of one that is left out.
     fn add<T: Serialize + ?Sized>(&mut self, value: &T) -> std::result::Result<(), Failed> {
         let value = value.serialize(self.serializer)?;
-        if !self.serializer.is_json && !value.is_not_nil() {
+        if self.serializer.style == Style::Sparse && !value.is_not_nil() {
             self.values.pop();
         } else {
             self.values.push(value);

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::function::Object;
 use super::now;
-use super::ser::{self, Json, Vector};
+use super::ser::{self, Json, Sparse, Vector};
 use crate::events::Millis;
 use crate::events::observation::{Observation, Type, id_of};
 use crate::events::payload::{Derived, Metadata};
@@ -37,13 +37,13 @@ pub(super) struct ShownOutcome<Changes, Summary> {
 }
 
 /// The outcome of a write or edit as Lisp has it.
-pub(super) type PlanOutcome = ShownOutcome<ShownChanges<ShownItem>, ShownSummary>;
+pub(super) type PlanOutcome = Sparse<ShownOutcome<ShownChanges<ShownItem>, ShownSummary>>;
 
 /// An outcome as Lisp has it.
 pub(super) fn outcome(outcome: Outcome, summary: ShownSummary, warnings: Vec<String>) -> PlanOutcome {
     let all = outcome.changes.as_slice();
     let changes = (!all.is_empty()).then(|| ShownChanges::of(all, outcome.timestamp, false));
-    ShownOutcome { outcome, changes, state: summary.others.state, warnings, summary }
+    Sparse(ShownOutcome { outcome, changes, state: summary.others.state, warnings, summary })
 }
 
 /// A summary of a thread as Lisp has it.
@@ -96,8 +96,8 @@ impl Serialize for ShownItem {
 }
 
 /// Items as Lisp has them.
-pub(super) fn items(items: &[Arc<Item>]) -> Vec<ShownItem> {
-    items.iter().map(ShownItem::from).collect()
+pub(super) fn items(items: &[Arc<Item>]) -> Sparse<Vec<ShownItem>> {
+    Sparse(items.iter().map(ShownItem::from).collect())
 }
 
 /// A change, with its items as `I`.
@@ -176,7 +176,7 @@ pub(super) fn changes_by_kind<'e, 'c, T, I: From<&'c T> + Serialize>(
     warnings: &[String],
     timestamp: Millis,
 ) -> Result<Object<'e>> {
-    let shown = all.iter().map(|change| ser::to_lisp(env, &ShownChange::<I>::of(change, timestamp)));
+    let shown = all.iter().map(|change| ser::to_lisp(env, &Sparse(ShownChange::<I>::of(change, timestamp))));
     let shown = shown.collect::<Result<Vec<_>>>()?;
     let mut fields = vec![
         ser::keyword(env, "timestamp")?,
@@ -269,12 +269,12 @@ pub(super) enum ShownContent<'o> {
     #[serde(rename_all = "camelCase")]
     Plan {
         revision: u64,
-        todo_list: Vector<Vec<ShownItem>>,
-        changes: ShownChanges<ShownItem>,
+        todo_list: Vector<Sparse<Vec<ShownItem>>>,
+        changes: Sparse<ShownChanges<ShownItem>>,
     },
     #[serde(rename_all = "camelCase")]
     Status {
-        item: ShownItem,
+        item: Sparse<ShownItem>,
         status: Status,
         previous_status: Option<Status>,
     },
@@ -290,10 +290,10 @@ pub(super) fn observation<'o>(
         Some(Derived::Plan { revision, todo_list, changes }) => ShownContent::Plan {
             revision: *revision,
             todo_list: Vector(items(todo_list)),
-            changes: ShownChanges::of(changes, observation.timestamp, true),
+            changes: Sparse(ShownChanges::of(changes, observation.timestamp, true)),
         },
         Some(Derived::Status { item, previous_status }) => ShownContent::Status {
-            item: ShownItem::from(item),
+            item: Sparse(ShownItem::from(item)),
             status: item.status,
             previous_status: *previous_status,
         },

@@ -7,7 +7,7 @@ use serde_json::Map;
 
 use super::function::lisp;
 use super::read::{Input, Key};
-use super::ser::Symbol;
+use super::ser::{Sparse, Symbol};
 use super::threads::load;
 use super::{now, with_module};
 use crate::error::{Error, Problem};
@@ -37,7 +37,7 @@ lisp! { env =>
     ///
     /// DATA is its `:data'.  The value is (TIME RECORDED . REST): TIME is in milliseconds; RECORDED is t if the event
     /// ended a block of thoughts, which is recorded; REST is a plist with the other properties of the event.
-    fn stream(thread: Key, event: StreamEvent, data: Input) -> (Millis, bool, Arc<Context>) {
+    fn stream(thread: Key, event: StreamEvent, data: Input) -> (Millis, bool, Sparse<Arc<Context>>) {
         let data = match &data.0 {
             Raw::Text(text) => text,
             other if event.kind == StreamKind::Token => {
@@ -49,7 +49,7 @@ lisp! { env =>
         let time = now();
         let (context, recorded) =
             with_module(|module| module.open(&thread).change(|thread| thread.stream(&event, data, time)));
-        (time, recorded, context)
+        (time, recorded, Sparse(context))
     }
 
     /// Add the token DATA to THREAD, with all else as in its last stream event.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 
 use super::function::{Object, lisp};
 use super::read::{Input, Key};
-use super::ser::Vector;
+use super::ser::{Sparse, Vector};
 use super::shown::{self, PlanOutcome, ShownItem, ShownRevision, ShownSummary, ShownTimes};
 use super::{Module, de, now, with_module};
 use crate::events::Millis;
@@ -123,7 +123,7 @@ struct ShownKept {
     about: Map<String, Json>,
     modified: Millis,
     new: usize,
-    plan: ShownSummary,
+    plan: Sparse<ShownSummary>,
 }
 
 lisp! { env =>
@@ -217,7 +217,7 @@ lisp! { env =>
     }
 
     /// See `todo-write-items'.
-    fn items(thread: Key, revision: Option<u64>) -> Vector<Vec<ShownItem>> {
+    fn items(thread: Key, revision: Option<u64>) -> Vector<Sparse<Vec<ShownItem>>> {
         let span = |thread: &Thread| {
             let revision = revision.unwrap_or(thread.revisions().last());
             Span::Revisions(revision, revision)
@@ -230,10 +230,10 @@ lisp! { env =>
     }
 
     /// See `todo-write-item'.
-    fn item(thread: Key, id: String) -> Option<ShownItem> {
+    fn item(thread: Key, id: String) -> Option<Sparse<ShownItem>> {
         with_thread(env, &thread, |thread| {
             let item = thread.list().iter().find(|item| item.id == id);
-            item.map(ShownItem::from)
+            item.map(|item| Sparse(ShownItem::from(item)))
         })?
     }
 
@@ -302,8 +302,8 @@ lisp! { env =>
     }
 
     /// See `todo-write-summary'.
-    fn summary(thread: Key) -> ShownSummary {
-        summary_of(env, &thread)?
+    fn summary(thread: Key) -> Sparse<ShownSummary> {
+        summary_of(env, &thread).map(Sparse)?
     }
 
     /// See `todo-write-revisions'.
@@ -362,7 +362,7 @@ lisp! { env =>
         let shown =
             kept.into_iter().map(|KeptPlan { key, about, modified, summary, new, .. }| ShownKept {
                 new,
-                plan: ShownSummary::of(summary, false),
+                plan: Sparse(ShownSummary::of(summary, false)),
                 key,
                 about,
                 modified,

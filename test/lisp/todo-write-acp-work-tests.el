@@ -47,7 +47,7 @@
      '("c" :status "completed" :rawOutput "The file was updated.")
      '("c" :status "completed" :rawOutput "The file was updated."))
     (should (equal (plist-get (todo-write-work "a" "t1") :files)
-                   '((:path "/p/f" :added 2 :removed 1 :edits 1))))
+                   '((:path "/p/f" :added 2 :removed 1 :edits 1 :created nil :deleted nil))))
     (should (equal (todo-write-patch "a" "t1") "\
 diff --git a/f b/f
 --- a/f
@@ -70,7 +70,7 @@ diff --git a/f b/f
       (send "c" :type "create" :filePath "/p/new" :content "x\ny\n" :originalFile nil)
       (send "d" :type "update" :filePath "/p/new" :content "x\n" :originalFile "x\ny\n")
       (should (equal (plist-get (todo-write-work "a" "t1") :files)
-                     '((:path "/p/new" :added 2 :removed 1 :edits 2 :created t)))))))
+                     '((:path "/p/new" :added 2 :removed 1 :edits 2 :created t :deleted nil)))))))
 
 (ert-deftest todo-write-acp-adds-up-the-diffs-of-a-call ()
   (todo-write-acp-work-tests--with-task
@@ -83,9 +83,9 @@ diff --git a/f b/f
                   :_meta (:kind "delete"))
                  (:type "diff" :path "/p/new" :oldText nil :newText "1\n")]))
     (should (equal (plist-get (todo-write-work "a" "t1") :files)
-                   '((:path "/p/f" :added 2 :removed 1 :edits 1)
-                     (:path "/p/gone" :added 0 :removed 2 :edits 1 :deleted t)
-                     (:path "/p/new" :added 1 :removed 0 :edits 1 :created t))))
+                   '((:path "/p/f" :added 2 :removed 1 :edits 1 :created nil :deleted nil)
+                     (:path "/p/gone" :added 0 :removed 2 :edits 1 :created nil :deleted t)
+                     (:path "/p/new" :added 1 :removed 0 :edits 1 :created t :deleted nil))))
     (should (string-prefix-p "# Inexact" (todo-write-patch "a" "t1" "/p/f")))))
 
 (ert-deftest todo-write-acp-tells-how-commands-ended ()
@@ -130,7 +130,7 @@ diff --git a/f b/f
            (usage (inputTokens . 3) (outputTokens . 5) (cachedReadTokens . 7)
                   (cachedWriteTokens . 11))))
     (should (equal (plist-get (todo-write-work "a") :tokens)
-                   '(:input 3 :output 5 :cacheRead 7 :cacheWrite 11)))
+                   '(:input 3 :output 5 :cacheRead 7 :cacheWrite 11 :atLeast nil)))
     (should (equal (plist-get (todo-write-work "a") :responses) 0))
     (should-not (plist-get (todo-write-work "a" "t1") :tokens))
     (should-not (plist-get (todo-write-work "a" 'outside) :tokens))))

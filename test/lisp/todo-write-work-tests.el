@@ -38,7 +38,7 @@
     (let ((one (todo-write-work "a" "t1"))
           (two (todo-write-work "a" "t2")))
       (should (equal (plist-get one :files)
-                     '((:path "/p/f" :added 2 :removed 1 :edits 1))))
+                     '((:path "/p/f" :added 2 :removed 1 :edits 1 :created nil :deleted nil))))
       (should (equal (plist-get one :commands)
                      '(:run 1 :failed 1 :refused 1 :background 0 :unknown 0)))
       (should (equal (plist-get two :tokens)
@@ -46,7 +46,7 @@
       (should (equal (plist-get two :models) '("m")))
       (should (equal (todo-write-work-tests--get (todo-write-work "a" 'outside) :files)
                      '((:path "/p/before" :added 1 :removed 0 :edits 1
-                        :created t))))
+                        :created t :deleted nil))))
       (should (equal (plist-get (todo-write-work "a") :edits) 2))
       (should-not (todo-write-work "a" "t9")))))
 
