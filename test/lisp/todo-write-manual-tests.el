@@ -131,7 +131,7 @@ TYPE is as for `symbol-file'."
 Those have the name of their file before their own, and no autoload.
 TYPE is `defun' by default, or `defvar'."
   (let* ((file (symbol-file (intern name) (or type 'defun)))
-         (library (file-name-base file)))
+         (library (file-name-base (or file ""))))
     (and (not (member library '("todo-write" "efrit-do")))
          (string-prefix-p (concat library "-") name)
          (not (get (intern name) 'todo-write-manual-autoload)))))
