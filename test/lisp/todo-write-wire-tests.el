@@ -103,10 +103,40 @@
     (todo-write-observe X "INTENT" "Text") (todo-write-observations X))
   "Calls with a wrong thread, X.")
 
+(defconst todo-write-wire-tests--other-calls
+  '((todo-write "a" X) (todo-write "a" "{\"todos\": []}" X)
+    (todo-write-edit "a" X "t1") (todo-write-edit "a" add X)
+    (todo-write-edit "a" add "A" X) (todo-write-edit "a" rename X "A")
+    (todo-write-edit "a" rename "t1" X) (todo-write-edit "a" status X "pending")
+    (todo-write-edit "a" status "t1" X) (todo-write-edit "a" move X 0)
+    (todo-write-edit "a" move "t1" X) (todo-write-edit "a" delete X)
+    (todo-write-pause "a" X) (todo-write-items "a" X) (todo-write-item "a" X)
+    (todo-write-times "a" X)
+    (todo-write-changes-between "a" X 0) (todo-write-changes-between "a" 0 X)
+    (todo-write-diff X nil) (todo-write-diff nil X) (todo-write-diff [X] [X])
+    (todo-write-apply-changes X nil) (todo-write-apply-changes nil X)
+    (todo-write-apply-changes nil (:changes X)) (todo-write-apply-changes nil [X])
+    (todo-write-to-json X) (todo-write-restore X)
+    (todo-write-observe "a" X "Text") (todo-write-observe "a" "INTENT" X)
+    (todo-write-observe "a" "INTENT" "Text" :phase X)
+    (todo-write-observe "a" "INTENT" "Text" :title X)
+    (todo-write-observe "a" "INTENT" "Text" X 1) (todo-write-observe "a" "INTENT" "Text" X)
+    (todo-write-observations "a" :type X) (todo-write-observations "a" :phase X)
+    (todo-write-observations "a" :limit X) (todo-write-observations "a" :step X)
+    (todo-write-observations "a" X 1) (todo-write-observations "a" X)
+    (todo-write-subscribe X) (todo-write-subscribe ignore X 1)
+    (todo-write-unsubscribe X))
+  "Calls with another wrong argument, X.")
+
 (defun todo-write-wire-tests--call (call wrong)
   "Make CALL with WRONG for X; return nil, or the error if it signals.
 Fail if it is not an error of the package."
-  (let ((args (mapcar (lambda (arg) (if (eq arg 'X) wrong arg)) (cdr call)))
+  (let ((args (mapcar (lambda (arg)
+                        (cond ((eq arg 'X) wrong)
+                              ((equal arg [X]) (vector wrong))
+                              ((equal arg '(:changes X)) (list :changes wrong))
+                              (t arg)))
+                      (cdr call)))
         (print-circle t)
         (debug-on-error nil))
     (condition-case err
@@ -122,6 +152,13 @@ Fail if it is not an error of the package."
         (unless (eq (car (todo-write-wire-tests--call call wrong)) 'todo-write-input-error)
           (ert-fail (format "%S takes %S for a thread" call wrong)))))
     (should-not (todo-write-threads))))
+
+(ert-deftest todo-write-wrong-arguments-signal-only-errors-of-the-package ()
+  (todo-write-with-store
+    (dolist (wrong (todo-write-wire-tests--wrong))
+      (todo-write-test-write "a" "One")
+      (dolist (call todo-write-wire-tests--other-calls)
+        (todo-write-wire-tests--call call wrong)))))
 
 ;; Each of these was once accepted without a word, or signaled another error.
 (ert-deftest todo-write-what-cannot-be-kept-as-it-is-signals-an-error ()
