@@ -23,10 +23,6 @@
 (require 'todo-write-connect)
 (require 'todo-write-permission)         ; For its role.
 
-(defvar todo-write-agents-quiet 600
-  "Seconds without a call after which a session is paused.
-The protocol does not report the end of a turn.")
-
 (defvar todo-write-agents-silence 60
   "Seconds without a call after which it is unknown what an agent does.
 Also the seconds that a program whose connection broke has to come back.")
@@ -289,7 +285,7 @@ now, nothing is reported."
                         (copy-sequence (todo-write-socket-program-sessions program)))
            (let ((quiet (- (float-time) time)))
              (cond
-              ((> quiet todo-write-agents-quiet)
+              ((> quiet todo-write-follow-quiet)
                (todo-write-agents--end-sessions program (list thread) "lost" "no call for a while"))
               ((> quiet todo-write-agents-silence)
                ;; Its time goes on: nothing says that it stopped.

@@ -62,19 +62,17 @@
                   "Restart Emacs: it cannot unload a module."))))))
 
 (defun todo-write-doctor--agents ()
-  "Return findings about the hosts and the agents, problems first."
-  (seq-sort-by
-   (lambda (finding) (if (eq 'problem (car finding)) 0 1)) #'<
-   (append (todo-write-doctor--failures)
-           (seq-mapcat
-            (pcase-lambda ((cl-struct todo-write-host name mode state installed findings))
-              (append (cond ((null installed) nil)
-                            (state `((ok ,(format "%s: on" name))))
-                            ((funcall installed)
-                             `((note ,(format "%s: installed, but off" name)
-                                     ,(format "M-x %s" mode)))))
-                      (and findings (funcall findings))))
-            todo-write-host-all))))
+  "Return findings about the hosts and the agents."
+  (append (todo-write-doctor--failures)
+          (seq-mapcat
+           (pcase-lambda ((cl-struct todo-write-host name mode state installed findings))
+             (append (cond ((null installed) nil)
+                           (state `((ok ,(format "%s: on" name))))
+                           ((funcall installed)
+                            `((note ,(format "%s: installed, but off" name)
+                                    ,(format "M-x %s" mode)))))
+                     (and findings (funcall findings))))
+           todo-write-host-all)))
 
 (defun todo-write-doctor--failures ()
   "Return findings about hosts in whose calls our functions failed."

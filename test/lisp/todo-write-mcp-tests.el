@@ -210,7 +210,7 @@
       (todo-write-test-wait (lambda () (not (todo-write-activity "claude:a"))))
       (should (plist-get (todo-write-events-activity "claude:a") :inferred))
       (should (eq (todo-write-state "claude:a") 'active))
-      (cl-decf (cdr last) todo-write-agents-quiet)
+      (cl-decf (cdr last) todo-write-follow-quiet)
       (todo-write-agents--check-programs)
       (todo-write-test-wait (lambda () (eq (todo-write-state "claude:a") 'paused))))))
 
@@ -312,7 +312,7 @@ Its last element is a list of entries."
         (todo-write-test-wait (lambda () (equal activity (todo-write-activity "claude:a"))))
         (should (eq state (todo-write-state "claude:a"))))
       ;; It needs no guess.
-      (let ((todo-write-agents-silence -1) (todo-write-agents-quiet -1))
+      (let ((todo-write-agents-silence -1) (todo-write-follow-quiet -1))
         (todo-write-agents--check-programs)
         (should (equal '(working) (todo-write-activity "claude:a")))))))
 
