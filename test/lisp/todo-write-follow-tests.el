@@ -986,7 +986,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
         (with-current-buffer (todo-write-history "claude:s")
           (todo-write-buffer-visit)
           (goto-char (point-min))
-          (should (re-search-forward "Bake (after 9) +after 2  @@@baker$" nil t))
+          (should (re-search-forward "Bake (after 9) .*after 2  @@@baker$" nil t))
           (kill-buffer))))))
 
 (ert-deftest todo-write-follow-of-a-folder-signals ()

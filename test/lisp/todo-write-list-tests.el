@@ -610,7 +610,7 @@ That is in milliseconds since the epoch."
         (refuse))
       (should (equal "Doing: One" (todo-write-list-tests--now "a")))
       (refuse)
-      (should (equal "⊘1 refused Doing: One" (todo-write-list-tests--now "a"))))))
+      (should (equal "⊘1 refused · Doing: One" (todo-write-list-tests--now "a"))))))
 
 (provide 'todo-write-list-tests)
 ;;; todo-write-list-tests.el ends here

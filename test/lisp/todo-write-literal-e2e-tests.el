@@ -37,13 +37,6 @@
               (todo-write-show-diff test-key))
             (with-current-buffer "*todo-write-diff*" (format-mode-line header-line-format)))
      t)
-    ("The header line of an observation"
-     (progn (switch-to-buffer (todo-write-log test-key))
-            (goto-char (point-min))
-            (search-forward "TITLE")
-            (todo-write-buffer-visit)
-            (with-current-buffer "*todo-write-observation*"
-              (format-mode-line header-line-format))))
     ("The header line of a request"
      (progn (todo-write-literal-ask test-key)
             (todo-write-answer test-key)
