@@ -157,7 +157,7 @@ FEWER are those of 300 sessions, or nil for a comparison with the limits."
   (let* (found
          (note (lambda (message) (when (eq 'found (car message)) (setq found t)))))
     (add-hook 'todo-write-hub-functions note)
-    (todo-write-follow-search)
+    (todo-write-hub-tell nil '(search))
     (while (not found)
       (accept-process-output nil 0.001))
     (remove-hook 'todo-write-hub-functions note)))

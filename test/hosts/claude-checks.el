@@ -492,10 +492,7 @@ esac
      (claude-checks-shows "the end of the turn" '(paused) '("Rake" . "in_progress"))
      (let ((thread (hosts-thread "claude")) (session (claude-checks-session)))
        (claude-checks-type "/clear" (lambda () (not (equal (claude-checks-own :sessionId) session))))
-       (claude-checks-wait
-        "the new session"
-        (lambda ()
-          (todo-write-dyn--process-of nil (claude-checks-own :sessionId))))
+       (claude-checks-wait "the new session" (lambda () (null (todo-write-agent-pid thread))))
        (should (equal (plist-get (todo-write-summary thread) :reason) "end of turn"))
        (should (equal (claude-checks-rows thread) '(("Rake" . "in_progress"))))))))
 

@@ -147,9 +147,12 @@ OPTIONS is a list of arguments for `claude-checks-run'."
          (car (directory-files-recursively
                (expand-file-name ".claude/projects" claude-checks-home)
                (regexp-quote (concat (string-remove-prefix "claude:" thread) ".jsonl")))))
+        ;; The line of the last response may come after its turn's end is shown.
+        (claude-checks-wait "the last response"
+                            (lambda () (equal (work-helper-expected 2)
+                                              (work-helper-figures thread 'outside))))
         (should (equal (work-helper-expected 2 :run 1) (work-helper-figures thread "t1")))
         (should (equal (work-helper-expected 3 :run 2 :failed 1) (work-helper-figures thread "t2")))
-        (should (equal (work-helper-expected 2) (work-helper-figures thread 'outside)))
         (should (equal 3 (length (todo-write-revisions thread))))))))
 
 (ert-deftest mcp-seams-checks-waiting-working-and-ended ()
