@@ -14,9 +14,10 @@
 
 ;;; Code:
 
+(require 'todo-write)
 (require 'todo-write-calls)
 (require 'todo-write-host)
-(require 'todo-write-row)
+(require 'todo-write-text)
 
 (defvar gptel--known-tools)
 (defvar gptel-confirm-tool-calls)
@@ -29,14 +30,6 @@
 (declare-function gptel-tool-category "ext:gptel-request")
 (declare-function gptel-tool-confirm "ext:gptel-request")
 (declare-function gptel-tool-name "ext:gptel-request")
-
-(defcustom todo-write-gptel-in-chat nil
-  "Whether a chat has a line of its plan where the agent last wrote it.
-The line is not part of the chat's text: it is neither sent to the model
-nor saved.  A click on it shows the plan."
-  :type 'boolean
-  :group 'todo-write
-  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-gptel-agent t
   "What to do with the lists of gptel-agent's tool TodoWrite.
@@ -58,9 +51,6 @@ does not show the list in the chat."
 
 (defvar-local todo-write-gptel--calls nil
   "The calls of this chat that have begun, a list of (ID NAME ARGUMENTS).")
-
-(defvar-local todo-write-gptel--overlay nil
-  "The overlay that shows the plan in this chat, or nil.")
 
 (defvar-local todo-write-gptel--prompt nil
   "The last prompt of this chat if it is not recorded yet, a string.")
@@ -125,14 +115,10 @@ gptel is not loaded yet, do this when it is, and return nil.  Turning off
   ;; gptel has no function that forgets a tool.
   (when (proper-list-p (bound-and-true-p gptel--known-tools))
     (setq gptel--known-tools (assoc-delete-all "todo-write" gptel--known-tools)))
-  (remove-hook 'todo-write-events-functions #'todo-write-gptel--on-event)
   (dolist (chat (todo-write-gptel--chats))
     (with-current-buffer chat
       (remove-hook 'kill-buffer-hook #'todo-write-gptel--buffer-killed t)
-      (when todo-write-gptel--overlay
-        (delete-overlay todo-write-gptel--overlay))
-      (setq todo-write-gptel--overlay nil
-            todo-write-gptel--request nil)
+      (setq todo-write-gptel--request nil)
       (todo-write-end-turn todo-write-gptel-thread "todo-write-gptel-mode was turned off"))))
 
 ;;; The tool
@@ -149,16 +135,7 @@ means that the model does not get the text."
     ;; The first response came before the thread existed.
     (todo-write-gptel--record-prompt)
     (todo-write-gptel--note-tokens)
-    (let ((outcome (todo-write thread (list :todos todos) "gptel" unanswered)))
-      (when (and todo-write-gptel-in-chat (plist-get outcome :ok))
-        (let* ((info (and todo-write-gptel--request (gptel-fsm-info todo-write-gptel--request)))
-               (position (or (plist-get info :tracking-marker) (plist-get info :position)
-                             (point-max))))
-          (unless todo-write-gptel--overlay
-            (setq todo-write-gptel--overlay (make-overlay position position)))
-          (move-overlay todo-write-gptel--overlay position position)
-          (todo-write-gptel--redraw)))
-      (plist-get outcome :result))))
+    (plist-get (todo-write thread (list :todos todos) "gptel" unanswered) :result)))
 
 ;;; The thread of a chat
 
@@ -175,7 +152,6 @@ A chat that visits a file has the same key in later sessions of Emacs."
     ;; `todo-write-show' shows the plan of the buffer it is called in.
     (setq-local todo-write-view-thread todo-write-gptel-thread)
     (add-hook 'kill-buffer-hook #'todo-write-gptel--buffer-killed nil t))
-  (add-hook 'todo-write-events-functions #'todo-write-gptel--on-event)
   todo-write-gptel-thread)
 
 (defun todo-write-gptel--chats (&optional thread)
@@ -184,14 +160,6 @@ A chat that visits a file has the same key in later sessions of Emacs."
                 (let ((its (buffer-local-value 'todo-write-gptel-thread buffer)))
                   (if thread (equal thread its) its)))
               (buffer-list)))
-
-(defun todo-write-gptel--on-event (thread what _data)
-  "Update the chat of THREAD if WHAT is a change of it.
-For `todo-write-events-functions'."
-  (when (eq what 'change)
-    (dolist (chat (todo-write-gptel--chats thread))
-      (with-current-buffer chat
-        (todo-write-gptel--redraw)))))
 
 (defun todo-write-gptel--draft (thread text)
   "Insert TEXT, if any, at the end of the chat of THREAD; return that, or nil.
@@ -376,22 +344,6 @@ with a capital letter by convention."
                     (not (string-match-p "\\`error [[:lower:]]" result))))
            '(failed))
           (t '(ok)))))
-
-;;; In the chat
-
-(defun todo-write-gptel--redraw ()
-  "Redraw the plan in this chat, if it is shown there."
-  (when-let* ((overlay todo-write-gptel--overlay))
-    (let ((summary (todo-write-summary todo-write-gptel-thread))
-          (bol (save-excursion (goto-char (overlay-start overlay)) (bolp))))
-      (overlay-put overlay 'before-string
-                   (propertize
-                    (todo-write-row-string
-                      (unless bol (insert "\n"))
-                      (todo-write-row-insert-header summary 72)
-                      (insert "\n"))
-                    'mouse-face 'highlight
-                    'keymap '(keymap (mouse-1 . todo-write-show)))))))
 
 (provide 'todo-write-gptel)
 ;;; todo-write-gptel.el ends here

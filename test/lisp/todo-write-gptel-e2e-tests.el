@@ -199,20 +199,6 @@
     (should-not (todo-write-activity todo-write-gptel-thread))
     (should (eq (todo-write-state todo-write-gptel-thread) 'paused))))
 
-(ert-deftest todo-write-gptel-shows-the-plan-in-the-chat-but-not-to-the-model ()
-  (todo-write-gptel-e2e--with-chat port
-    (let ((todo-write-gptel-in-chat t))
-      (todo-write-gptel-e2e--chat port "Bake a cake" "warm enough")
-      (let ((shown (lambda ()
-                     (overlay-get todo-write-gptel--overlay 'before-string)))
-            (position (overlay-start todo-write-gptel--overlay)))
-        (should (string-match-p "\\`\n?[^\n]*1/2[^\n]*\n\\'" (funcall shown)))
-        (should (< (string-search "dough is ready" (buffer-string)) position
-                   (string-search "warm enough" (buffer-string))))
-        (todo-write-edit todo-write-gptel-thread 'add "Wash up")
-        (should (string-match-p "1/3" (funcall shown))))
-      (should-not (string-search "1/3" (buffer-string))))))
-
 (ert-deftest todo-write-gptel-gives-presets-the-tool-by-its-name ()
   (todo-write-gptel-e2e--with-chat port
     (let ((gptel--known-presets nil))

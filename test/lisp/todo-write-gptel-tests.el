@@ -74,22 +74,6 @@
             (should (equal (buffer-local-value 'todo-write-view-thread buffer) thread))
           (kill-buffer buffer))))))
 
-(ert-deftest todo-write-gptel-a-click-on-the-line-in-the-chat-shows-its-plan ()
-  (todo-write-gptel-tests--in-chat
-    (let ((todo-write-gptel-in-chat t))
-      (todo-write-gptel--write (todo-write-gptel-tests--todos "Of this chat"))
-      (todo-write-test-write "another" "Of another")
-      (require 'todo-write-view)
-      (save-window-excursion
-        (switch-to-buffer (current-buffer))
-        (let ((thread todo-write-gptel-thread)
-              (line (overlay-get (car (overlays-in (point-min) (point-max))) 'before-string)))
-          (should (string-match-p "0/1" line))
-          (command-execute (lookup-key (get-text-property 1 'keymap line) [mouse-1]))
-          (unwind-protect
-              (should (equal (buffer-local-value 'todo-write-view-thread (window-buffer)) thread))
-            (kill-buffer (window-buffer))))))))
-
 (ert-deftest todo-write-gptel-a-message-to-the-agent-is-a-draft-in-its-chat ()
   (todo-write-gptel-tests--in-chat
     (require 'todo-write-tell)
@@ -222,7 +206,7 @@
                                   gptel-pre-tool-call-functions
                                   gptel-post-tool-call-functions
                                   gptel-post-response-functions
-                                  todo-write-events-functions after-load-functions
+                                  after-load-functions
                                   (mapcar (lambda (function)
                                             (and (fboundp function)
                                                  (advice--p (symbol-function function))))
@@ -240,7 +224,7 @@
               (prin1 (list (cl-mapcar #'equal before on)
                            (equal before (funcall state))
                            (todo-write-state todo-write-gptel-thread)))))
-          '((nil nil nil nil nil nil nil t t nil) t paused))))
+          '((nil nil nil nil nil nil t t nil) t paused))))
 
 (provide 'todo-write-gptel-tests)
 ;;; todo-write-gptel-tests.el ends here

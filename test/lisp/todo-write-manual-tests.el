@@ -211,7 +211,7 @@ TYPE is `defun' by default, or `defvar'."
                            (list symbol
                                  (prin1-to-string
                                   (eval (car (get symbol 'standard-value)) t)))))))))
-    (should (> told 25))))
+    (should (> told 20))))
 
 (ert-deftest todo-write-manual-has-the-right-arguments-of-functions ()
   (let ((told 0))
