@@ -33,9 +33,8 @@
 COMMENTS are those on the detail, newest first, a list of (QUOTE . TEXT).
 EDITED is the detail as the user edited it, a string, or nil.  ANSWERS are
 those to its questions, newest first, an alist of questions and strings or
-lists, and CHOSEN the labels so far for a question with several.  GIVEN is t
-once the user has answered here."
-  comments edited answers chosen given)
+lists, and CHOSEN the labels so far for a question with several."
+  comments edited answers chosen)
 
 (defvar todo-write-answer--replies (make-hash-table :test #'eq :weakness 'key)
   "The replies to the open requests that were shown, by request.")
@@ -54,6 +53,9 @@ once the user has answered here."
 
 (defvar-local todo-write-answer--end-seen nil
   "Non-nil if the end of the request was on the screen.")
+
+(defvar-local todo-write-answer--given nil
+  "Non-nil once the user has answered the request here.")
 
 ;;; Which keys answer
 
@@ -76,76 +78,57 @@ request, each of its questions, and confirming what would be allowed always.
 KEY is a string, or the number of an answer: after the ninth, no key chooses
 it.  NOTE is a string or nil, and OPTION, if any, that of the request or its
 question with which FUNCTION is called."
-  (let ((request todo-write-answer--request)
-        (reply todo-write-answer--reply)
-        (question (todo-write-answer--question)))
-    (cond
-     ((null (plist-get request :answer))
-      '(("o" nil "goes there, or shows where it runs")))
-     (todo-write-answer--confirming
-      `(("A" todo-write-answer--approve "yes, always" nil ,todo-write-answer--confirming)
-        ("n" nil "back")))
-     (t
-      (append
-       (if question (todo-write-answer--question-choices question)
-         (todo-write-answer--request-choices request))
-       (cond ((todo-write-answer-reply-answers reply)
-              '(("u" nil "change the last answer")))
-             ((todo-write-answer-reply-comments reply)
-              '(("u" nil "take the last comment back")))))))))
-
-(defun todo-write-answer--choice (key function option &optional note)
-  "Return a list with the choice of OPTION by KEY, or nil if OPTION is nil.
-See `todo-write-answer--choices', also for FUNCTION and NOTE."
-  (and option (list (list key function (plist-get option :label) note option))))
-
-(defun todo-write-answer--request-choices (request)
-  "Return the choices for REQUEST, a permission or a plan."
-  (let ((allow (todo-write-answer--option 'allow))
-        (always (todo-write-answer--option 'always)))
-    (append
-     (todo-write-answer--choice "y" #'todo-write-answer--approve allow
-                                ;; A plan is approved once in any case.
-                                (unless (eq 'plan (plist-get request :kind)) "(once)"))
-     (todo-write-answer--choice "A" #'todo-write-answer--confirm-always always "(asks again)")
-     (todo-write-answer--refusals)
-     (cl-loop for option in (seq-difference (plist-get request :options)
-                                            (list allow always (todo-write-answer--option 'deny))
-                                            #'eq)
-              for number from 1
-              append (todo-write-answer--choice number #'todo-write-answer--pick option)))))
-
-(defun todo-write-answer--question-choices (question)
-  "Return the choices for QUESTION."
-  (let ((multiple (plist-get question :multiple))
-        (chosen (todo-write-answer-reply-chosen todo-write-answer--reply)))
-    `(,@(cl-loop for option in (plist-get question :options)
-                 for number from 1
-                 for label = (plist-get option :label)
-                 for box = (and multiple (if (member label chosen) "[x] " "[ ] "))
-                 collect (list number #'todo-write-answer--pick (concat box label)
-                               (plist-get option :description) option))
-      ("t" ,(lambda (_)
-              (let ((text (todo-write-answer--read "Answer: ")))
-                (todo-write-answer--answer question (if multiple (list text) text))))
-       "type an answer")
-      ,@(and multiple
-             `(("RET" ,(lambda (_)
-                         (todo-write-answer--answer
-                          question (or chosen (user-error "Nothing is chosen"))))
-                "give the chosen answers")))
-      ,@(todo-write-answer--refusals))))
-
-(defun todo-write-answer--refusals ()
-  "Return the choices that allow nothing."
-  (let ((deny (todo-write-answer--option 'deny)))
-    (append (todo-write-answer--choice "n" #'todo-write-answer--refuse deny)
-            (and (plist-get deny :text)
-                 (todo-write-answer--choice
-                  "N" (lambda (option)
-                        (todo-write-answer--refuse option
-                                                   (todo-write-answer--read "No, because: ")))
-                  deny "(with a message)")))))
+  (let* ((request todo-write-answer--request)
+         (reply todo-write-answer--reply)
+         (question (todo-write-answer--question))
+         (multiple (plist-get question :multiple))
+         (chosen (todo-write-answer-reply-chosen reply))
+         (allow (todo-write-answer--option 'allow))
+         (always (todo-write-answer--option 'always))
+         (deny (todo-write-answer--option 'deny))
+         (numbered
+          (cl-loop for option in (if question (plist-get question :options)
+                                   (seq-difference (plist-get request :options)
+                                                   (list allow always deny) #'eq))
+                   for number from 1
+                   for label = (plist-get option :label)
+                   for box = (and multiple (if (member label chosen) "[x] " "[ ] "))
+                   collect (list number #'todo-write-answer--pick (concat box label)
+                                 (plist-get option :description) option))))
+    (cl-flet ((choice (key function option &optional note)
+                (and option `((,key ,function ,(plist-get option :label) ,note ,option)))))
+      (cond
+       ((null (plist-get request :answer))
+        '(("o" nil "goes there, or shows where it runs")))
+       (todo-write-answer--confirming
+        `(("A" todo-write-answer--approve "yes, always" nil ,todo-write-answer--confirming)
+          ("n" nil "back")))
+       (t
+        `(,@(if question
+                `(,@numbered
+                  ("t" ,(lambda (_)
+                          (let ((text (todo-write-answer--read "Answer: ")))
+                            (todo-write-answer--answer question (if multiple (list text) text))))
+                   "type an answer")
+                  ,@(and multiple
+                         `(("RET" ,(lambda (_)
+                                     (todo-write-answer--answer
+                                      question (or chosen (user-error "Nothing is chosen"))))
+                            "give the chosen answers"))))
+              (append (choice "y" #'todo-write-answer--approve allow
+                              ;; A plan is approved once in any case.
+                              (unless (eq 'plan (plist-get request :kind)) "(once)"))
+                      (choice "A" #'todo-write-answer--confirm-always always "(asks again)")))
+          ,@(choice "n" #'todo-write-answer--refuse deny)
+          ,@(choice "N" (lambda (deny)
+                          (todo-write-answer--refuse
+                           deny (todo-write-answer--read "No, because: ")))
+                    (and (plist-get deny :text) deny) "(with a message)")
+          ,@(unless question numbered)
+          ,@(cond ((todo-write-answer-reply-answers reply)
+                   '(("u" nil "change the last answer")))
+                  ((todo-write-answer-reply-comments reply)
+                   '(("u" nil "take the last comment back"))))))))))
 
 (defun todo-write-answer--take (key)
   "Return the choice of KEY in this step.
@@ -188,7 +171,12 @@ Signal a `user-error' unless the key of this command may answer that now."
   (todo-write-menu-begin-mode)
   (buffer-disable-undo)
   (setq-local revert-buffer-function #'todo-write-answer--redraw)
-  (add-hook 'kill-buffer-hook #'todo-write-answer-keys-end nil t))
+  (add-hook 'todo-write-events-functions #'todo-write-answer--on-event)
+  (add-hook 'kill-buffer-hook
+            (lambda ()
+              (remove-hook 'todo-write-events-functions #'todo-write-answer--on-event)
+              (todo-write-answer-keys-end))
+            nil t))
 
 (dotimes (digit 9)
   (define-key todo-write-answer-mode-map (number-to-string (1+ digit)) #'todo-write-answer-choose))
@@ -224,9 +212,7 @@ Signal a `user-error' unless the key of this command may answer that now."
   (let* ((reply (or (gethash request todo-write-answer--replies) (make-todo-write-answer-reply)))
          (detail (or (todo-write-answer-reply-edited reply) (todo-write-request-detail request)))
          (text (and detail (todo-write-answer-text detail (plist-get request :format)))))
-    (setf (todo-write-answer-reply-given reply) nil)
     (puthash request reply todo-write-answer--replies)
-    (add-hook 'todo-write-events-functions #'todo-write-answer--on-event)
     ;; A new window below all others: none of them loses its buffer.
     (pop-to-buffer todo-write-answer-buffer
                    '((display-buffer-reuse-window display-buffer-in-direction)
@@ -235,7 +221,8 @@ Signal a `user-error' unless the key of this command may answer that now."
       (todo-write-answer-mode))
     (setq todo-write-answer--request request
           todo-write-answer--reply reply
-          todo-write-answer--detail text)
+          todo-write-answer--detail text
+          todo-write-answer--given nil)
     (todo-write-answer--ask)))
 
 (defun todo-write-answer--ask (&optional seen)
@@ -367,7 +354,7 @@ CHOICE is one of `todo-write-answer--choices'."
 (defun todo-write-answer--give (value &optional text)
   "Answer this buffer's request with VALUE and TEXT, and show what follows."
   ;; What follows may be shown before this returns.
-  (setf (todo-write-answer-reply-given todo-write-answer--reply) t)
+  (setq todo-write-answer--given t)
   (unless (todo-write-answer-request (plist-get todo-write-answer--request :thread)
                                      (plist-get todo-write-answer--request :id) value text)
     (message "This was answered elsewhere")))
@@ -586,26 +573,23 @@ that has waited longest.  After an answer, the next request is shown."
 ;;; What follows
 
 (defun todo-write-answer--on-event (_thread what _id)
-  "End the replies to requests that were closed if WHAT is about requests.
-For `todo-write-events-functions'."
-  (when (eq what 'request)
-    (maphash (lambda (request reply)
-               (unless (todo-write-request-open-p request)
-                 (remhash request todo-write-answer--replies)
-                 ;; Return from the answer first: the next question may be asked by then.
-                 (run-at-time 0 nil #'todo-write-answer--end request
-                              (todo-write-answer-reply-given reply))))
-             todo-write-answer--replies)
-    (when (hash-table-empty-p todo-write-answer--replies)
-      (remove-hook 'todo-write-events-functions #'todo-write-answer--on-event))))
+  "Show what follows the request that is shown, if WHAT closed it.
+For `todo-write-events-functions'.  Only the window of that request changes,
+and only if the user is in it and has answered does the next request come
+there: others may come and go faster than the user can leave them."
+  (when-let* (((eq what 'request))
+              (buffer (get-buffer todo-write-answer-buffer))
+              (request (buffer-local-value 'todo-write-answer--request buffer))
+              ((not (todo-write-request-open-p request))))
+    ;; Return from the answer first: the next question may be asked by then.
+    (run-at-time 0 nil #'todo-write-answer--end buffer request
+                 (buffer-local-value 'todo-write-answer--given buffer))))
 
-(defun todo-write-answer--end (request given)
-  "Show what follows REQUEST, which was closed; GIVEN if the user has answered it.
-Only the window of REQUEST changes, and only if the user is in it and has
-answered does the next request come there: others may come and go faster
-than the user can leave them."
-  (when-let* ((buffer (get-buffer todo-write-answer-buffer))
-              ((eq request (buffer-local-value 'todo-write-answer--request buffer))))
+(defun todo-write-answer--end (buffer request given)
+  "Show what follows REQUEST, which was closed, if BUFFER still shows it.
+GIVEN is non-nil if the user has answered it there."
+  (when (and (buffer-live-p buffer)
+             (eq request (buffer-local-value 'todo-write-answer--request buffer)))
     (let ((next (and given
                      (eq buffer (window-buffer (selected-window)))
                      (car (todo-write-requests)))))
