@@ -120,7 +120,7 @@ new one.  PROPERTY with VALUE completes the todo that has TEXT."
   (agent nil :documentation "Name of its agent.")
   (buffer nil :documentation "Buffer of its session, or nil after disconnecting.")
   (turns nil :documentation "Thread keys of the running turns, one for each prompt.")
-  (name (symbol-name (gensym "acp-")) :documentation "Beginning of the ids of its requests.")
+  (asked nil :documentation "Alist of its permission requests that were seen, ids and threads.")
   (answered nil :documentation "Id of the request that was answered last before it was seen.")
   (work (make-hash-table :test #'equal)
         :documentation "What is known of the tool calls of turns, by thread and by id."))
@@ -180,9 +180,8 @@ open.  Call this after CLIENT has its own subscriptions.
 Its plans stay and are paused for REASON, a string."
   (when-let* ((link (todo-write-acp--link client)))
     (todo-write-acp--end-turns link (or reason "disconnected"))
-    (dolist (request (todo-write-requests))
-      (when (string-prefix-p (todo-write-acp--request-id link "") (plist-get request :id))
-        (todo-write-withdraw (plist-get request :thread) (plist-get request :id))))
+    (pcase-dolist (`(,id . ,thread) (todo-write-acp--link-asked link))
+      (todo-write-withdraw thread (todo-write-acp--request-id id)))
     (when-let* ((process (todo-write-json-get client "process")))
       (remove-function (process-sentinel process) 'todo-write-acp))
     (when (buffer-live-p (todo-write-acp--link-buffer link))
@@ -374,48 +373,42 @@ Requests for other things than a permission are ignored."
                ;; The protocol has no message with a no.  The answer ends the turn.
                (draft (and (eq 'plan (plist-get about :kind))
                            (todo-write-host-ask #'todo-write-host-draft thread nil))))
+          (push (cons id thread) (todo-write-acp--link-asked link))
           (todo-write-request
            thread
-           :id (todo-write-acp--request-id link id)
+           :id (todo-write-acp--request-id id)
            :kind (plist-get about :kind)
            :title (or (todo-write-json-filled call "title") "permission")
            :format (plist-get about :format)
            :detail (lambda () (todo-write-core-call todo-write-dyn--request-detail call nil))
            :visit (lambda () (pop-to-buffer buffer))
            :options (todo-write-acp--options (todo-write-json-get params "options") draft)
-           :answer (and (plist-get about :answerable)
-                        (lambda (option text)
-                          (todo-write-acp--respond client link id option)
-                          (when text
-                            (todo-write-host-ask #'todo-write-host-draft thread text))))))))))
+           :answer
+           (and (plist-get about :answerable)
+                (lambda (option text)
+                  (unless (buffer-live-p buffer)
+                    (signal 'todo-write-error '("Answer this in the agent's own buffer")))
+                  ;; A host that shows a dialog of its own answers.
+                  (or (todo-write-host-ask #'todo-write-host-answer buffer id option)
+                      (acp-send-response
+                       :client client
+                       :response (acp-make-session-request-permission-response
+                                  :request-id id :option-id option)))
+                  (when text
+                    (todo-write-host-ask #'todo-write-host-draft thread text))))))))))
 
-(defun todo-write-acp--respond (client link id option)
-  "Answer the permission request ID of CLIENT with OPTION, an option's id.
-LINK is that of CLIENT.  A host that shows a dialog of its own answers."
-  (let ((buffer (todo-write-acp--link-buffer link)))
-    (unless (buffer-live-p buffer)
-      (signal 'todo-write-error '("Answer this in the agent's own buffer")))
-    (or (todo-write-host-ask #'todo-write-host-answer buffer id option)
-        (acp-send-response
-         :client client
-         :response (acp-make-session-request-permission-response
-                    :request-id id :option-id option)))
-    ;; It was seen.
-    (setf (todo-write-acp--link-answered link) nil)))
-
-(defun todo-write-acp--request-id (link id)
-  "Return ID of a message to LINK as the id of a request."
-  (format "%s.%s" (todo-write-acp--link-name link) id))
+(defun todo-write-acp--request-id (id)
+  "Return ID of a client's request as the id of a request of ours."
+  (format "acp.%s" id))
 
 (cl-defun todo-write-acp--response-sent (&key client response &allow-other-keys)
   "Withdraw the request that RESPONSE of CLIENT answers."
   (when-let* ((link (todo-write-acp--link client))
               (id (todo-write-json-get response "request-id")))
-    (if-let* ((own (todo-write-acp--request-id link id))
-              (request (seq-find (lambda (request) (equal own (plist-get request :id)))
-                                 (todo-write-requests))))
+    (if-let* ((asked (assoc id (todo-write-acp--link-asked link))))
         (todo-write-core-for-host "ACP"
-          (todo-write-withdraw (plist-get request :thread) own))
+          (cl-callf2 delq asked (todo-write-acp--link-asked link))
+          (todo-write-withdraw (cdr asked) (todo-write-acp--request-id id)))
       (setf (todo-write-acp--link-answered link) id))))
 
 (defun todo-write-acp--handle-notification (link notification)
