@@ -289,7 +289,15 @@ There are none while nothing is followed, unless ALL is non-nil."
                                         (eql id (todo-write-follow--session-id session)))
                                       todo-write-follow--followed)))
          (pcase message
-           (`(read . ,news) (todo-write-follow--receive-read session news))
+           (`(read . ,(map :thread :skipped :warnings :updates))
+            (when (> skipped 0)
+              (todo-write-follow--skip (todo-write-follow--session-file session)
+                                       "a line over 8 MiB, or all but its last 512 MiB"))
+            (todo-write-events-warn warnings)
+            (setf (todo-write-follow--session-thread session) thread)
+            (todo-write-events-note-reading thread nil)
+            (pcase-dolist ((map :thread :outcome) updates)
+              (todo-write-plan-publish thread outcome)))
            (`(progress ,_ ,thread ,percent)
             (setf (todo-write-follow--session-thread session) thread)
             (when thread
@@ -357,13 +365,11 @@ ASKED non-nil means that the user asked for it.  It is read later."
     (unless session
       (setq session (todo-write-follow--make-session :file (todo-write-follow--name file)
                                                      :asked asked))
-      (push session todo-write-follow--followed)
       ;; Processes are read in their homes, which come first.
-      (todo-write-follow-send-homes)
-      (unwind-protect (todo-write-follow--register session)
-        ;; The module does not take a name that is no text.
-        (unless (todo-write-follow--session-id session)
-          (setq todo-write-follow--followed (delq session todo-write-follow--followed)))))
+      (todo-write-follow-send-homes t)
+      ;; This signals for a name that is no text.
+      (todo-write-follow--register session)
+      (push session todo-write-follow--followed))
     (when asked
       (setf (todo-write-follow--session-asked session) t))
     session))
@@ -373,20 +379,6 @@ ASKED non-nil means that the user asked for it.  It is read later."
   (todo-write-follow--remove-those
    (lambda (session)
      (equal machine (todo-write-machines-of (todo-write-follow--session-file session))))))
-
-;;; What the hub reads
-
-(defun todo-write-follow--receive-read (session news)
-  "Handle NEWS, a plist: the transcript of SESSION was read to its end."
-  (when (> (plist-get news :skipped) 0)
-    (todo-write-follow--skip
-     (todo-write-follow--session-file session)
-     "a line over 8 MiB, or all but its last 512 MiB"))
-  (todo-write-events-warn (plist-get news :warnings))
-  (setf (todo-write-follow--session-thread session) (plist-get news :thread))
-  (todo-write-events-note-reading (todo-write-follow--session-thread session) nil)
-  (dolist (update (plist-get news :updates))
-    (todo-write-plan-publish (plist-get update :thread) (plist-get update :outcome))))
 
 ;;; What is live
 

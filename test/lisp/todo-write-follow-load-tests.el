@@ -115,11 +115,12 @@
       (todo-write-test-wait (lambda () (todo-write-follow-load-tests--ready-p files)))
       (should (eq 'waiting (car (todo-write-activity "claude:s3"))))
       (let* (read
-             (note (lambda (session &rest _)
-                     (push (todo-write-follow--session-file session) read))))
+             (note (pcase-lambda (`(,what :session ,id . ,_))
+                     (when (eq what 'read)
+                       (push id read)))))
         (unwind-protect
             (progn
-              (advice-add 'todo-write-follow--receive-read :before note)
+              (advice-add 'todo-write-follow--receive :before note)
               ;; Those that wrote nothing were looked at meanwhile.
               (cl-loop for n from 2 to 20
                        do (todo-write-follow-load-tests--append (car files) n)
@@ -127,8 +128,10 @@
                         (lambda ()
                           (equal (list (format "Bed %d" n))
                                  (todo-write-test-contents "claude:s0"))))))
-          (advice-remove 'todo-write-follow--receive-read note))
-        (should (equal (list (car files)) (seq-uniq read)))))))
+          (advice-remove 'todo-write-follow--receive note))
+        (should (equal (list (todo-write-follow--session-id
+                              (todo-write-follow--find (car files))))
+                       (seq-uniq read)))))))
 
 (provide 'todo-write-follow-load-tests)
 ;;; todo-write-follow-load-tests.el ends here
