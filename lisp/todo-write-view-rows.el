@@ -57,25 +57,19 @@ line has the property `todo-write-part'; see todo-write-view-draw.el."
              (children (ask #'todo-write-view-rows--children))
              (headings (ask #'todo-write-view-rows-headings))
              (tasks (ask #'todo-write-view-rows--tasks summary))
-             (folds (todo-write-view-rows--folds tasks children windows))
-             (rows (todo-write-view-rows--rows tasks (plist-get unseen :items))))
+             (rows (todo-write-view-rows--rows tasks (plist-get unseen :items)))
+             (fold (pcase (if (eq todo-write-view-rows-fold 'option)
+                              todo-write-view-fold-completed
+                            todo-write-view-rows-fold)
+                     ('auto (seq-some (lambda (window)
+                                        (> (+ 2 (length tasks)) (window-body-height window)))
+                                      windows))
+                     (choice choice))))
         (setq mode-line-process (and (not (memq (plist-get summary :state) '(nil empty)))
                                      (list " " (plist-get summary :count))))
         (todo-write-row-string
           (todo-write-view-rows--insert-header thread summary work unseen width beside-efrit)
-          (pcase-dolist (`(,item . ,row) rows)
-            (let ((id (plist-get item :id)))
-              (pcase (cdr (assoc id folds))
-                ('nil (todo-write-view-rows--insert-task
-                       thread item row width (cdr (assoc id children))))
-                ('folded)
-                (count (insert (todo-write-row-button
-                                (concat (propertize (concat " " (todo-write-text-shape 'completed))
-                                                    'face 'todo-write-completed-shape)
-                                        (propertize (format " +%d done\n" count)
-                                                    'face 'todo-write-aside))
-                                "RET, mouse-1: show the completed tasks"
-                                'todo-write-fold t 'todo-write-part (list 'fold id)))))))
+          (todo-write-view-rows--insert-tasks thread tasks rows children fold width)
           (pcase state
             ('nil (let ((start (point)))
                     (todo-write-view-rows--insert-welcome (and headings thread))
@@ -122,29 +116,26 @@ no such row."
     tasks))
 
 (defun todo-write-view-rows--rows (tasks unseen)
-  "Return the rows of TASKS, (KIND . ITEM), as a list of (ITEM . TEXT).
+  "Return the rows of TASKS, (KIND . ITEM), as a list of strings.
 UNSEEN are the ids of those with changes that were not reviewed."
   (let* ((thread todo-write-view-thread)
          (work (and tasks (todo-write-core-call todo-write-dyn--row-work thread nil)))
          ;; A note names the positions of other tasks of the list.
          (items (cl-loop for (kind . item) in tasks
                          unless (eq kind 'removed) collect item)))
-    (cl-mapcar
-     #'cons
-     (mapcar #'cdr tasks)
-     (todo-write-buffer-make
-      #'todo-write-view-rows--row
-      (cl-loop for (kind . item) in tasks
-               for id = (plist-get item :id)
-               collect
-               `(,item ,kind ,todo-write-buffer-width ,todo-write-row-scale
-                       ,@(unless (eq kind 'removed)
-                           (list (todo-write-core-call todo-write-dyn--spent thread id)
-                                 (or (and (equal id (todo-write-view-rows-current-id))
-                                          (todo-write-agent-unsaved-note thread))
-                                     (todo-write-row-note item items todo-write-view-rows-summary))
-                                 (cdr (assoc id work))
-                                 (and (member id unseen) t)))))))))
+    (todo-write-buffer-make
+     #'todo-write-view-rows--row
+     (cl-loop for (kind . item) in tasks
+              for id = (plist-get item :id)
+              collect
+              `(,item ,kind ,todo-write-buffer-width ,todo-write-row-scale
+                      ,@(unless (eq kind 'removed)
+                          (list (todo-write-core-call todo-write-dyn--spent thread id)
+                                (or (and (equal id (todo-write-view-rows-current-id))
+                                         (todo-write-agent-unsaved-note thread))
+                                    (todo-write-row-note item items todo-write-view-rows-summary))
+                                (cdr (assoc id work))
+                                (and (member id unseen) t))))))))
 
 (defun todo-write-view-rows--row (item kind width _scale &optional spent note work new)
   "Return the row of ITEM; NEW is non-nil if some of its lines were not reviewed.
@@ -160,19 +151,45 @@ KIND, WIDTH, SPENT, NOTE and WORK are as in `todo-write-row-insert'."
                                   'todo-write-id id 'todo-write-part id 'todo-write-toggle id
                                   'todo-write-dropped (and (eq kind 'removed) id)))))
 
-(defun todo-write-view-rows--insert-task (thread item row width children)
-  "Insert ROW, of ITEM of THREAD, and what is below it in lines of WIDTH columns.
-CHILDREN are the threads of its subagents."
-  (let* (;; The same string stands in the text of before, if ROW stayed.
-         (id (get-text-property 0 'todo-write-id row))
-         (open (member id todo-write-row-open))
-         (start (point)))
-    (insert row)
-    (when open
-      (insert (todo-write-detail-string thread item width))
-      (todo-write-story-insert thread id width))
-    (todo-write-view-rows--insert-children children width open)
-    (add-text-properties start (point) (list 'todo-write-id id 'todo-write-part id))))
+(defconst todo-write-view-rows-fold-least 3
+  "Minimum number of successive completed tasks to fold.")
+
+(defun todo-write-view-rows--insert-tasks (thread tasks rows children fold width)
+  "Insert ROWS, of TASKS of THREAD, and what is below them in lines of WIDTH columns.
+TASKS is a list of (KIND . ITEM), and CHILDREN as from
+`todo-write-view-rows--children'.  If FOLD is non-nil, a line counts
+successive completed tasks, but those that are open or in CHILDREN."
+  (while tasks
+    (let* ((run (and fold
+                     (seq-take-while (pcase-lambda (`(,kind . ,(map :id)))
+                                       (and (eq kind 'completed)
+                                            (not (member id todo-write-row-open))
+                                            (not (assoc id children))))
+                                     tasks)))
+           ;; The last task of a run stays, so that none disappears when it is completed.
+           (folded (if (length< run todo-write-view-rows-fold-least) 0 (1- (length run)))))
+      (when (> folded 0)
+        (insert (todo-write-row-button
+                 (concat (propertize (concat " " (todo-write-text-shape 'completed))
+                                     'face 'todo-write-completed-shape)
+                         (propertize (format " +%d done\n" folded) 'face 'todo-write-aside))
+                 "RET, mouse-1: show the completed tasks"
+                 'todo-write-fold t
+                 'todo-write-part (list 'fold (plist-get (cdar tasks) :id)))))
+      (setq tasks (nthcdr folded tasks)
+            rows (nthcdr folded rows)))
+    (let* ((item (cdr (pop tasks)))
+           (row (pop rows))
+           ;; The same string stands in the text of before, if ROW stayed.
+           (id (get-text-property 0 'todo-write-id row))
+           (open (member id todo-write-row-open))
+           (start (point)))
+      (insert row)
+      (when open
+        (insert (todo-write-detail-string thread item width))
+        (todo-write-story-insert thread id width))
+      (todo-write-view-rows--insert-children (cdr (assoc id children)) width open)
+      (add-text-properties start (point) (list 'todo-write-id id 'todo-write-part id)))))
 
 ;;; The lists of subagents
 
@@ -215,36 +232,6 @@ nesting, from 1."
                 (todo-write-view-rows--insert-children (cdr (assoc id below)) width open
                                                        (1+ depth))))))))
     (put-text-property start (point) 'todo-write-subagent t)))
-
-;;; Folds
-
-(defconst todo-write-view-rows-fold-least 3
-  "Minimum number of successive completed tasks to fold.")
-
-(defun todo-write-view-rows--folds (tasks children windows)
-  "Return which of TASKS, (KIND . ITEM), are folded in WINDOWS, an alist.
-Its keys are ids.  The value of the first of a run is the number of tasks
-that the line in its place counts, that of the others is `folded'.  The
-last task of a run stays, so that none disappears when it is completed, and
-so do those that are open or in CHILDREN, see `todo-write-view-rows--children'."
-  (when (pcase (if (eq todo-write-view-rows-fold 'option) todo-write-view-fold-completed
-                 todo-write-view-rows-fold)
-          ('auto (seq-some (lambda (window) (> (+ 2 (length tasks)) (window-body-height window)))
-                           windows))
-          (choice choice))
-    (let (folds run)
-      (dolist (task (append tasks '((pending))) folds)
-        (let ((id (plist-get (cdr task) :id)))
-          (if (and (eq (car task) 'completed)
-                   (not (member id todo-write-view-rows-open))
-                   (not (assoc id children)))
-              (push id run)
-            (when (length> run (1- todo-write-view-rows-fold-least))
-              (let ((folded (reverse (cdr run))))
-                (push (cons (car folded) (length folded)) folds)
-                (dolist (id (cdr folded))
-                  (push (cons id 'folded) folds))))
-            (setq run nil)))))))
 
 ;;; Header
 
