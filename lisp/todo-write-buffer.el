@@ -318,9 +318,6 @@ The windows that show it stay at their lines, too."
 (defvar-local todo-write-buffer--more nil
   "The text below the rows of this table.")
 
-(defvar-local todo-write-buffer--drawings 0
-  "How many drawings of this table have begun.")
-
 (defun todo-write-buffer-set-up-table (read visit &rest does)
   "Set up the current buffer as a table of what READ returns.
 That is a list (COLUMNS ENTRIES NOTE MORE): columns as in
@@ -331,11 +328,7 @@ point; DOES is as in `todo-write-buffer-set-up'."
   (apply #'todo-write-buffer-set-up
          (lambda ()
            (todo-write-buffer-drawn)
-           (let ((drawing (cl-incf todo-write-buffer--drawings))
-                 (table (funcall read)))
-             ;; While it was read, a timer may have drawn what is newer.
-             (when (= drawing todo-write-buffer--drawings)
-               (apply #'todo-write-buffer--draw-table table))))
+           (apply #'todo-write-buffer--draw-table (funcall read)))
          :visit (lambda ()
                   (cond ((tabulated-list-get-id) (funcall visit (tabulated-list-get-id)))
                         ((button-at (point)) (push-button))

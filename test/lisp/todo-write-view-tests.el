@@ -862,21 +862,6 @@ Leave out times if WITHOUT-TIMES is non-nil."
       (run-hook-with-args 'window-buffer-change-functions (selected-window))
       (should (string-search "Two" (buffer-string))))))
 
-(ert-deftest todo-write-buffer-a-table-shows-what-was-drawn-while-it-was-read ()
-  (with-temp-buffer
-    (tabulated-list-mode)
-    (let ((rows '("old" "new")))
-      (todo-write-buffer-set-up-table
-       (lambda ()
-         (let ((row (pop rows)))
-           ;; As a timer does while the first reading waits.
-           (when rows
-             (funcall todo-write-events-draw))
-           (list '(("Row" 5)) (list (list row (vector row))))))
-       #'ignore)
-      (funcall todo-write-events-draw)
-      (should (equal " new\n" (buffer-substring-no-properties (point-min) (point-max)))))))
-
 (ert-deftest todo-write-view-flashes-what-changed-but-not-another-plan ()
   (todo-write-test-with-view
     (let ((todo-write-flash-seconds 3600))
