@@ -265,53 +265,45 @@ in one of WINDOWS, or opened something in it."
 
 ;;; Staying and following
 
-(defvar todo-write-view-draw--drawing nil
-  "The buffers that are being drawn.")
-
 (defun todo-write-view-draw-all ()
   "Draw this buffer, widened; keep point, mark and all windows in place.
 Windows that follow the task in progress go to it."
-  (if (memq (current-buffer) todo-write-view-draw--drawing)
-      ;; A call of the module runs timers and filters while it waits for a file.
-      (todo-write-later (current-buffer))
-    (widen)
-    (let* ((todo-write-view-draw--drawing
-            (cons (current-buffer) todo-write-view-draw--drawing))
-           (windows (get-buffer-window-list nil nil t))
-           (following (and todo-write-view-follow
-                           (seq-filter #'todo-write-view-draw--following-p windows)))
-           (todo-write-story-read
-            (cl-loop for position in (append (mapcar #'window-start windows)
-                                             (mapcar #'window-point windows))
-                     when (get-text-property position 'todo-write-entry)
-                     collect (cons (get-text-property position 'todo-write-part)
-                                   (get-text-property position 'todo-write-key))))
-           (todo-write-row-scale (todo-write-buffer-scale))
-           (inhibit-read-only t)
-           ;; A row that is half drawn cannot be redrawn.
-           (inhibit-quit t)
-           (inhibit-modification-hooks t))
-      (todo-write-buffer-drawn)
-      (todo-write-buffer-keep
-       #'todo-write-view-draw-place #'todo-write-view-draw-of-place
-       (lambda ()
-         (let ((before (and todo-write-view-draw--lines
-                            (plist-get todo-write-view-rows-summary :revision))))
-           (todo-write-view-draw--show
-            (todo-write-view-rows-text windows (todo-write-view-draw--running windows)))
-           (todo-write-view-draw--flash before))))
-      (restore-buffer-modified-p nil)
-      (dolist (window windows)
-        (if (memq window following)
-            (todo-write-view-draw-follow window)
-          ;; Drawing may move point to where it was noted.
-          (set-window-parameter window 'todo-write-places nil))))
-    ;; Times run, and flashes end.
-    (when (or todo-write-view-draw-flashes
-              (and (todo-write-view-rows-current-id)
-                   (not (eq 'paused (plist-get todo-write-view-rows-summary :state))))
-              (and todo-write-view-thread (todo-write-activity todo-write-view-thread)))
-      (todo-write-later (current-buffer) 1))))
+  (widen)
+  (let* ((windows (get-buffer-window-list nil nil t))
+         (following (and todo-write-view-follow
+                         (seq-filter #'todo-write-view-draw--following-p windows)))
+         (todo-write-story-read
+          (cl-loop for position in (append (mapcar #'window-start windows)
+                                           (mapcar #'window-point windows))
+                   when (get-text-property position 'todo-write-entry)
+                   collect (cons (get-text-property position 'todo-write-part)
+                                 (get-text-property position 'todo-write-key))))
+         (todo-write-row-scale (todo-write-buffer-scale))
+         (inhibit-read-only t)
+         ;; A row that is half drawn cannot be redrawn.
+         (inhibit-quit t)
+         (inhibit-modification-hooks t))
+    (todo-write-buffer-drawn)
+    (todo-write-buffer-keep
+     #'todo-write-view-draw-place #'todo-write-view-draw-of-place
+     (lambda ()
+       (let ((before (and todo-write-view-draw--lines
+                          (plist-get todo-write-view-rows-summary :revision))))
+         (todo-write-view-draw--show
+          (todo-write-view-rows-text windows (todo-write-view-draw--running windows)))
+         (todo-write-view-draw--flash before))))
+    (restore-buffer-modified-p nil)
+    (dolist (window windows)
+      (if (memq window following)
+          (todo-write-view-draw-follow window)
+        ;; Drawing may move point to where it was noted.
+        (set-window-parameter window 'todo-write-places nil))))
+  ;; Times run, and flashes end.
+  (when (or todo-write-view-draw-flashes
+            (and (todo-write-view-rows-current-id)
+                 (not (eq 'paused (plist-get todo-write-view-rows-summary :state))))
+            (and todo-write-view-thread (todo-write-activity todo-write-view-thread)))
+    (todo-write-later (current-buffer) 1)))
 
 (defun todo-write-view-draw-live-buffers ()
   "Return the buffers that show plans."

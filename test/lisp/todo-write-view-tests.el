@@ -518,34 +518,6 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (todo-write-test-write "a" '("Run" "completed"))
     (should-not (todo-write-view-tests--ticks-p))))
 
-(ert-deftest todo-write-view-is-whole-although-something-happens-while-it-is-drawn ()
-  (pcase-dolist (`(,header . ,happens)
-                 '(("0/2" . ignore)
-                   ("1/2" . (lambda ()
-                              (todo-write-test-write "a" '("Run" "completed")
-                                                     '("Wait" "in_progress"))))))
-    (todo-write-test-with-view
-      (todo-write-test-write "a" '("Run" "in_progress") "Wait")
-      (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Edit") :outcome 'ok
-                          :files '((:path "/p/f" :oldText "a\n" :newText "b\nc\n")))
-      ;; A call of the module runs timers and filters while it waits for a file.
-      (cl-letf* ((read (symbol-function 'todo-write-dyn--unseen))
-                 ((symbol-function 'todo-write-dyn--unseen)
-                  (lambda (thread)
-                    (setf (symbol-function 'todo-write-dyn--unseen) read)
-                    (todo-write-set-activity "a" 'working)
-                    (funcall happens)
-                    (todo-write-view-draw-all)
-                    (funcall read thread))))
-        (todo-write-view-refresh))
-      (todo-write-test-wait
-       (lambda () (string-match-p (concat "\\` Plan .*" header ".*\\+2 −1\n working")
-                                  (todo-write-test-text)))
-       #'todo-write-test-text)
-      (let ((seen (todo-write-test-seen)))
-        (todo-write-view-refresh)
-        (should (equal seen (todo-write-test-seen)))))))
-
 (ert-deftest todo-write-view-leaves-nothing-behind-when-killed ()
   (todo-write-test-with-view
     (remove-hook 'todo-write-events-functions #'todo-write-test-draw)
