@@ -260,31 +260,29 @@ SEEN is non-nil if its end was on the screen before."
         (request todo-write-answer--request)
         (reply todo-write-answer--reply))
     (erase-buffer)
-    (if (not (and request (todo-write-request-open-p request)))
-        (insert "\n This is no longer asked.\n")
-      (todo-write-answer--insert-who request)
-      (insert " " (todo-write-answer-text (plist-get request :title)
-                                          (todo-write-answer--prose request) 'todo-write-title)
-              "\n\n")
-      (when todo-write-answer--detail
-        (insert (propertize todo-write-answer--detail 'todo-write-answer-detail t) "\n\n"))
-      (when (todo-write-answer-reply-edited reply)
-        (insert " " (propertize "You edited this; a yes approves it as it stands here."
-                                'face 'todo-write-attention)
-                "\n\n"))
-      (when-let* ((comments (todo-write-answer-reply-comments reply)))
-        (pcase-dolist (`(,quote . ,text) (reverse comments))
-          (insert " > " (todo-write-text-line quote 200) "\n   "
-                  (todo-write-answer-text text 'prose) "\n"))
-        (insert " Your comments go along with a no.\n\n"))
-      (cond ((null (plist-get request :answer))
-             (insert " Emacs cannot answer this; answer it there:\n"))
-            (todo-write-answer--confirming
-             (insert " " (propertize "Always: " 'face 'todo-write-attention)
-                     (todo-write-answer-text (plist-get todo-write-answer--confirming :label) 'text)
-                     "\n From now on, nothing of this is asked.\n"))
-            (t (todo-write-answer--insert-questions)))
-      (mapc #'todo-write-answer--insert-choice (todo-write-answer--choices)))
+    (todo-write-answer--insert-who request)
+    (insert " " (todo-write-answer-text (plist-get request :title)
+                                        (todo-write-answer--prose request) 'todo-write-title)
+            "\n\n")
+    (when todo-write-answer--detail
+      (insert (propertize todo-write-answer--detail 'todo-write-answer-detail t) "\n\n"))
+    (when (todo-write-answer-reply-edited reply)
+      (insert " " (propertize "You edited this; a yes approves it as it stands here."
+                              'face 'todo-write-attention)
+              "\n\n"))
+    (when-let* ((comments (todo-write-answer-reply-comments reply)))
+      (pcase-dolist (`(,quote . ,text) (reverse comments))
+        (insert " > " (todo-write-text-line quote 200) "\n   "
+                (todo-write-answer-text text 'prose) "\n"))
+      (insert " Your comments go along with a no.\n\n"))
+    (cond ((null (plist-get request :answer))
+           (insert " Emacs cannot answer this; answer it there:\n"))
+          (todo-write-answer--confirming
+           (insert " " (propertize "Always: " 'face 'todo-write-attention)
+                   (todo-write-answer-text (plist-get todo-write-answer--confirming :label) 'text)
+                   "\n From now on, nothing of this is asked.\n"))
+          (t (todo-write-answer--insert-questions)))
+    (mapc #'todo-write-answer--insert-choice (todo-write-answer--choices))
     ;; The end of the text is on the screen with its last line.
     (delete-char -1)
     (set-buffer-modified-p nil)))
@@ -400,11 +398,8 @@ that called this command, or that of an entry of the menu."
                      (button-at (point)))))
     ;; What answers nothing needs no pause.
     (cond ((equal key "o")
-           (let ((request (or todo-write-answer--request
-                              (user-error "This is no longer asked"))))
-             (if (plist-get request :visit)
-                 (funcall (plist-get request :visit))
-               (todo-write-attention-visit-agent-of (plist-get request :thread)))))
+           (pcase-let (((map :visit :thread) (todo-write-answer--shown)))
+             (if visit (funcall visit) (todo-write-attention-visit-agent-of thread))))
           ((equal key "u") (todo-write-answer--change))
           (button (push-button button))
           ((and todo-write-answer--confirming (member key '("n" "q" "C-g")))
