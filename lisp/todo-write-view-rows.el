@@ -155,10 +155,11 @@ KIND, WIDTH, SPENT, NOTE and WORK are as in `todo-write-row-insert'."
   "Minimum number of successive completed tasks to fold.")
 
 (defun todo-write-view-rows--insert-tasks (thread tasks rows children fold width)
-  "Insert ROWS, of TASKS of THREAD, and what is below them in lines of WIDTH columns.
+  "Insert ROWS, of TASKS of THREAD, and what is below them.
 TASKS is a list of (KIND . ITEM), and CHILDREN as from
 `todo-write-view-rows--children'.  If FOLD is non-nil, a line counts
-successive completed tasks, but those that are open or in CHILDREN."
+successive completed tasks, but those that are open or in CHILDREN.  Lines
+have WIDTH columns."
   (while tasks
     (let* ((run (and fold
                      (seq-take-while (pcase-lambda (`(,kind . ,(map :id)))
