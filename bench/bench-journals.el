@@ -18,7 +18,7 @@
 (defun bench-journals--write (folder)
   "Write the journals to FOLDER, by another Emacs."
   (let ((form `(progn (require 'todo-write)
-                      (setq todo-write-directory ,folder todo-write-journal-count nil)
+                      (setq todo-write-directory ,folder)
                       (cl-flet ((write (key count length)
                                   (todo-write key (list :todos [( :content "Dig the bed"
                                                                   :status "pending"
@@ -44,8 +44,6 @@
 
 (let ((folder (expand-file-name "journals/" (getenv "HOME"))))
   (bench-journals--write folder)
-  ;; The first call prunes.
-  (setq todo-write-journal-count nil)
   (cl-flet ((times (function)
               (cl-loop repeat bench-rounds
                        ;; Another name of the folder is another store, in which nothing was read.

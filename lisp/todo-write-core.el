@@ -113,9 +113,6 @@ such a file, and the output of one that does not name it, is recorded."
   :type '(choice natnum (const :tag "Never" nil))
   :package-version '(todo-write . "0.2.0"))
 
-(defvar todo-write-journal-count 500
-  "Maximum number of journals, the newest ones, or nil for any number.")
-
 (defvar todo-write-change-functions nil
   "Abnormal hook, run after each accepted write or edit that changed a list.
 Each function is called with THREAD and OUTCOME; see `todo-write'.  If
@@ -247,7 +244,7 @@ call from any buffer."
       (add-hook 'kill-emacs-hook #'todo-write-dyn--summarize)
       ;; Once in a session.  A file that cannot be deleted is an error of `todo-write-prune'.
       (ignore-error todo-write-journal-error
-        (todo-write-dyn--prune todo-write-journal-days todo-write-journal-count)))
+        (todo-write-dyn--prune todo-write-journal-days)))
     ;; Another folder has other threads.
     (clrhash todo-write-core-token-runs)
     (setq todo-write-core-configured t)))

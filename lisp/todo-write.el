@@ -526,10 +526,9 @@ point or all in the active region, after a question."
       (todo-write-events-dispatch thread 'forgotten))))
 
 (defun todo-write-prune ()
-  "Delete old journals; return the number of deleted ones.
-`todo-write-journal-days' and `todo-write-journal-count' are the limits.
+  "Delete journals older than `todo-write-journal-days'; return their number.
 This is also done once per session, at the first use of the package."
-  (todo-write-core-call todo-write-dyn--prune todo-write-journal-days todo-write-journal-count))
+  (todo-write-core-call todo-write-dyn--prune todo-write-journal-days))
 
 (defun todo-write-restore (&optional thread)
   "Load THREAD from its journal; return its key, or nil if it has none.

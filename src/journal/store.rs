@@ -433,33 +433,26 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes the journals of plans that are not in memory: those older than `age`, and all but the
-    /// newest `count`. Returns the number deleted.
+    /// Deletes the journals older than `age` of plans that are not in memory. Returns the number deleted.
     ///
     /// # Errors
     /// [`Error::Journal`] if a file cannot be deleted.
-    pub fn prune(&mut self, age: Option<Duration>, count: Option<usize>) -> Result<usize, Error> {
+    pub fn prune(&mut self, age: Duration) -> Result<usize, Error> {
         let Some(root) = self.folder() else { return Ok(0) };
         let in_memory: HashSet<PathBuf> =
             self.plans.keys().chain(self.used.keys()).map(|key| folder::folder_of(root, key)).collect();
-        let others = folders(root).into_iter().filter(|folder| !in_memory.contains(folder));
-        let newest = |folder: &Path| modified(&folder::segments(folder).last()?.1);
-        let mut dated: Vec<(SystemTime, PathBuf)> =
-            others.filter_map(|folder| Some((newest(&folder)?, folder))).collect();
-        dated.sort_by_key(|(modified, _)| std::cmp::Reverse(*modified));
         let now = SystemTime::now();
+        let is_old = |folder: &PathBuf| {
+            let newest = folder::segments(folder).last().and_then(|(_, file)| modified(file));
+            newest.is_some_and(|time| now.duration_since(time).is_ok_and(|past| past > age))
+        };
         let mut deleted = 0;
-        for (place, (modified, folder)) in dated.iter().enumerate() {
-            let is_old = age.is_some_and(|age| now.duration_since(*modified).is_ok_and(|past| past > age));
-            if is_old || count.is_some_and(|count| place >= count) {
-                match folder::delete(folder) {
-                    Ok(()) => deleted += 1,
-                    // Another Emacs is changing it.
-                    Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
-                    Err(reason) => {
-                        return Err(Error::Journal { file: folder.display().to_string(), reason });
-                    }
-                }
+        for folder in folders(root).iter().filter(|one| !in_memory.contains(*one) && is_old(one)) {
+            match folder::delete(folder) {
+                Ok(()) => deleted += 1,
+                // Another Emacs is changing it.
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                Err(reason) => return Err(Error::Journal { file: folder.display().to_string(), reason }),
             }
         }
         Ok(deleted)

@@ -410,11 +410,11 @@ lisp! { env =>
         with_module(|module| module.store.forget(&thread))?
     }
 
-    /// Delete journals older than DAYS, and all but the newest COUNT; return the number deleted.
+    /// Delete journals older than DAYS, or none if it is nil; return the number deleted.
     ///
-    /// Nil is no limit.  Journals of threads in memory stay.
-    fn prune(days: Option<u32>, count: Option<usize>) -> usize {
+    /// Journals of threads in memory stay.
+    fn prune(days: Option<u32>) -> usize {
         let age = days.map(|days| Duration::from_secs(u64::from(days) * 86_400));
-        with_module(|module| module.store.prune(age, count))?
+        with_module(|module| age.map_or(Ok(0), |age| module.store.prune(age)))?
     }
 }

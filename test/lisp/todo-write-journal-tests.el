@@ -156,16 +156,16 @@
       (let ((todo-write-core-emacs (name pid "0" space)))
         (should (eq t (todo-write--emacs-lives-p (name "2147483647" "0" space))))))))
 
-(ert-deftest todo-write-prune-deletes-old-and-surplus-journals ()
+(ert-deftest todo-write-prune-deletes-old-journals ()
   (todo-write-with-store
     (todo-write-test-child
      '(dolist (key '("a" "b" "c" "d"))
         (todo-write key '(:todos [(:content "One" :status "pending" :activeForm "F")])))
      '(prin1 t))
     (set-file-times (car (todo-write-test-segments)) 1000000000)
-    (should (= (let ((todo-write-journal-count nil)) (todo-write-prune)) 1))
-    (should (= (let ((todo-write-journal-count 1)) (todo-write-prune)) 2))
-    (should (= (length (todo-write-threads)) 1))))
+    (should (= (let ((todo-write-journal-days nil)) (todo-write-prune)) 0))
+    (should (= (todo-write-prune) 1))
+    (should (= (length (todo-write-threads)) 3))))
 
 ;;; Lists of plans
 

@@ -65,8 +65,6 @@
   (todo-write-with-store
     (let* ((threads 1000) (writes 100)
            (set-up `((require 'cl-lib)
-                     ;; The default limits are lower.
-                     (setq todo-write-journal-count nil)
                      (defvar threads ,threads) (defvar writes ,writes)
                      ,@todo-write-many-tests--functions))
            (told (apply #'todo-write-test-child
