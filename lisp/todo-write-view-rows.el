@@ -52,12 +52,11 @@ line has the property `todo-write-part'; see todo-write-view-draw.el."
     (cl-flet ((ask (function &rest args) (and thread (apply function thread args))))
       (let* ((summary (setq todo-write-view-rows-summary (ask #'todo-write-summary)))
              (state (and (< 0 (or (plist-get summary :revision) 0)) (plist-get summary :state)))
-             (work (and thread (todo-write-core-call todo-write-dyn--header-work thread)))
-             (unseen (and thread (todo-write-core-call todo-write-dyn--unseen thread)))
+             (header (and thread (todo-write-core-call todo-write-dyn--header thread)))
              (children (ask #'todo-write-view-rows--children))
              (headings (ask #'todo-write-view-rows-headings))
              (tasks (ask #'todo-write-view-rows--tasks summary))
-             (rows (todo-write-view-rows--rows tasks (plist-get unseen :items)))
+             (rows (todo-write-view-rows--rows tasks (plist-get header :items)))
              (fold (pcase (if (eq todo-write-view-rows-fold 'option)
                               todo-write-view-fold-completed
                             todo-write-view-rows-fold)
@@ -68,7 +67,7 @@ line has the property `todo-write-part'; see todo-write-view-draw.el."
         (setq mode-line-process (and (not (memq (plist-get summary :state) '(nil empty)))
                                      (list " " (plist-get summary :count))))
         (todo-write-row-string
-          (todo-write-view-rows--insert-header thread summary work unseen width beside-efrit)
+          (todo-write-view-rows--insert-header thread summary header width beside-efrit)
           (todo-write-view-rows--insert-tasks thread tasks rows children fold width)
           (pcase state
             ('nil (let ((start (point)))
@@ -79,7 +78,7 @@ line has the property `todo-write-part'; see todo-write-view-draw.el."
           (when thread
             (todo-write-view-rows--insert-below thread (mapcar #'cdr tasks) width)
             (todo-write-view-rows--insert-turns thread headings running
-                                                (plist-get unseen :turns) width))
+                                                (plist-get header :turns) width))
           (font-lock-fillin-text-property (point-min) (point-max) 'todo-write-part 'footer))))))
 
 (defvar-local todo-write-view-rows--removed nil
@@ -236,10 +235,9 @@ nesting, from 1."
 
 ;;; Header
 
-(defun todo-write-view-rows--insert-header (thread summary work unseen width beside-efrit)
+(defun todo-write-view-rows--insert-header (thread summary header width beside-efrit)
   "Insert the header of THREAD, or nil, with SUMMARY, in lines of WIDTH columns.
-WORK is as from `todo-write-dyn--header-work', UNSEEN as from
-`todo-write-dyn--unseen'.
+HEADER is as from `todo-write-dyn--header', or nil.
 BESIDE-EFRIT means that Efrit's plans are not shown."
   (cl-flet ((below (text face)
               (insert "\n" (todo-write-text-truncate
@@ -249,7 +247,7 @@ BESIDE-EFRIT means that Efrit's plans are not shown."
                                           'todo-write-efrit-mode)
               "\n"))
     (todo-write-row-insert-header
-     summary width work
+     summary width (list (plist-get header :added) (plist-get header :removed))
      ;; The line of a goal says what the prompt asks.
      (unless (or (null thread) (plist-get summary :title) (plist-get summary :goal))
        ;; A prompt may be long, and the sums should have room.
@@ -257,7 +255,7 @@ BESIDE-EFRIT means that Efrit's plans are not shown."
         (todo-write-text-unmark (todo-write-plan-name thread nil "Plan")) 60)))
     (when-let* ((goal (plist-get summary :goal)))
       (below (todo-write-row-goal goal) 'todo-write-detail))
-    (when-let* ((parts (and thread (todo-write-view-rows--agent thread summary unseen))))
+    (when-let* ((parts (and thread (todo-write-view-rows--agent thread summary (plist-get header :files)))))
       (below (string-join parts (propertize (format " %s " (todo-write-text-shape 'dot))
                                             'face 'todo-write-detail))
              nil))
@@ -267,9 +265,9 @@ BESIDE-EFRIT means that Efrit's plans are not shown."
     (insert "\n")
     (put-text-property (point-min) (point) 'todo-write-part 'header)))
 
-(defun todo-write-view-rows--agent (thread summary unseen)
+(defun todo-write-view-rows--agent (thread summary new)
   "Return what the agent of THREAD does, and what it said last, a list of strings.
-SUMMARY and UNSEEN are as for `todo-write-view-rows--insert-header'."
+SUMMARY is that of THREAD, and NEW the number of its new files, or nil."
   (let* ((said (todo-write-observations thread :types '("MESSAGE" "FINAL_RESPONSE") :limit 1))
          (content (plist-get (car (append said nil)) :content))
          (text (if (consp content) (plist-get content :text) content))
@@ -286,10 +284,8 @@ SUMMARY and UNSEEN are as for `todo-write-view-rows--insert-header'."
                                                (todo-write-machines-link-since link))
                                               'face 'todo-write-paused))))
                 (todo-write-view-rows--activity thread (plist-get summary :reason))
-                (when unseen
-                  (propertize (concat (todo-write-text-count (plist-get unseen :files) "file")
-                                      " new")
-                              'face 'todo-write-lines-new))
+                (and new (propertize (concat (todo-write-text-count new "file") " new")
+                                     'face 'todo-write-lines-new))
                 (and context (propertize context 'face 'todo-write-detail))
                 ;; What runs now stands in sight, however long the story is.
                 (when-let* (((eq 'working (car (todo-write-activity thread))))

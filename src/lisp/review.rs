@@ -13,15 +13,19 @@ use crate::events::Millis;
 use crate::events::comments::{Comment, Telling};
 use crate::events::marks::{Marks, Unseen};
 use crate::events::observation::{id_of, number_of};
+use crate::events::work::Part;
 use crate::review::FileToReview;
 
 emacs::use_symbols! {
     say_wait => "todo-write-core-say-wait"
 }
 
+/// What the header of a plan shows: the lines of all work, and what is not reviewed.
 #[derive(Serialize)]
-struct ShownUnseen {
-    files: usize,
+struct Header {
+    added: u64,
+    removed: u64,
+    files: Option<usize>,
     items: Vec<String>,
     turns: Vec<usize>,
 }
@@ -73,18 +77,19 @@ lisp! { env =>
         .collect()
     }
 
-    /// Return what of the changes of THREAD since it was begun was not reviewed, or nil if all was.
+    /// Return how many lines the agent of THREAD changed, and what of its changes was not reviewed.
     ///
-    /// The value is a plist: `:files`, the number of files, `:items`, the ids of the items in progress, and
+    /// The value is a plist: `:added` and `:removed`, numbers of lines, and of the changes since THREAD was begun that
+    /// were not reviewed `:files`, the number of files, or nil, `:items`, the ids of the items in progress, and
     /// `:turns`, the numbers of the turns.
-    fn unseen(thread: Key) -> Option<ShownUnseen> {
+    fn header(thread: Key) -> Header {
         with_thread(env, &thread, |thread| {
+            let (added, removed) =
+                thread.work(Part::Whole).map_or((0, 0), |work| (work.added, work.removed));
             let Unseen { files, items, turns } = thread.review.unseen();
-            (!files.is_empty()).then(|| ShownUnseen {
-                files: files.len(),
-                items: items.into_iter().map(str::to_owned).collect(),
-                turns: turns.into_iter().map(|turn| turn + 1).collect(),
-            })
+            let files = Some(files.len()).filter(|files| *files > 0);
+            let items = items.into_iter().map(str::to_owned).collect();
+            Header { added, removed, files, items, turns: turns.into_iter().map(|turn| turn + 1).collect() }
         })?
     }
 

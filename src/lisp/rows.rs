@@ -64,10 +64,4 @@ lisp! { env =>
     fn row_work(thread: Key, id: Option<String>) -> Vec<(String, Vec<u64>)> {
         with_thread(env, &thread, |thread| of_items(thread, id, |id| row_figures(thread, id)))?
     }
-
-    /// Return the numbers of lines that the header of THREAD shows, a list (ADDED REMOVED), or nil.
-    fn header_work(thread: Key) -> Option<Vec<u64>> {
-        let lines = |thread: &Thread| thread.work(Part::Whole).map(|work| vec![work.added, work.removed]);
-        with_thread(env, &thread, lines)?
-    }
 }

@@ -109,13 +109,13 @@
       (should (equal (list (todo-write-new "a") 2)
                      (todo-write-test-child
                       '(prin1 (list (todo-write-new "a")
-                                    (plist-get (todo-write-core-call todo-write-dyn--unseen "a") :files)))))))
+                                    (plist-get (todo-write-core-call todo-write-dyn--header "a") :files)))))))
     (should (= 1 (todo-write-mark-new "a")))
     (should (equal '(("f" "g") 3 1 4) (todo-write-review-tests--new)))))
 
 (defconst todo-write-review-tests--known
   '(list (mapcar (lambda (file) (plist-get file :path)) (plist-get (todo-write-new "a") :files))
-         (or (plist-get (todo-write-core-call todo-write-dyn--unseen "a") :files) 0)
+         (or (plist-get (todo-write-core-call todo-write-dyn--header "a") :files) 0)
          (mapcar (lambda (comment)
                    (list (plist-get comment :text) (plist-get comment :told)
                          (plist-get comment :copied)))
