@@ -173,7 +173,7 @@ Signal `todo-write-input-error' for another ACTIVITY or REASON."
   (let ((inhibit-quit t))
     (todo-write-events-publish-activity
      (todo-write-core-call todo-write-dyn--set-activity
-       thread activity reason inferred nil))))
+       thread activity reason inferred))))
 
 ;;;###autoload
 (defun todo-write-end-turn (thread &optional reason failed ending)

@@ -24,11 +24,11 @@ use crate::thread::{State, Thread};
 
 /// Tells what happened in the turn of an agent by its host. The agent of a thread on disk has stopped, so only work
 /// needs to load that.
-fn tell_turn(env: &Env, key: &str, what: Turn, at: Millis) -> Result<Changed> {
+fn tell_turn(env: &Env, key: &str, what: Turn) -> Result<Changed> {
     if matches!(what, Turn::Runs(_)) {
         wake(env, key)?;
     }
-    let fact = Fact::Turn(Reported::new(what, By::Host, at));
+    let fact = Fact::Turn(Reported::new(what, By::Host, now()));
     Ok(with_module(|module| module.store.tell(key, [fact], now())))
 }
 
@@ -127,8 +127,7 @@ impl ShownAgent {
 lisp! { env =>
     /// Report the ACTIVITY of THREAD's agent for its host: `working', `waiting', `failed' or nil.
     ///
-    /// REASON is a string or nil.  INFERRED non-nil means that it is a guess.  TIME is when it began, in
-    /// milliseconds since the epoch, by default now.  The value is a plist: `:thread'; `:changed', t if the state of
+    /// REASON is a string or nil.  INFERRED non-nil means that it is a guess.  The value is a plist: `:thread'; `:changed', t if the state of
     /// THREAD changed or its ending was replaced; `:transition', t if its agent does something else than before;
     /// `:warnings', strings for the user.
     fn set_activity(
@@ -136,7 +135,6 @@ lisp! { env =>
         activity: Option<Doing>,
         reason: Option<String>,
         inferred: bool,
-        time: Option<Millis>,
     ) -> Changed {
         let what = match activity {
             None if inferred => Turn::Unknown,
@@ -152,7 +150,7 @@ lisp! { env =>
                 return Err(Error::Argument(problem).into());
             }
         };
-        tell_turn(env, &thread, what, time.unwrap_or_else(now))?
+        tell_turn(env, &thread, what)?
     }
 
     /// Report for its host that the turn of THREAD's agent ended.
@@ -166,7 +164,7 @@ lisp! { env =>
         } else {
             Turn::Over(End::new(ending.unwrap_or(Ending::EndOfTurn), reason))
         };
-        tell_turn(env, &thread, over, now())?
+        tell_turn(env, &thread, over)?
     }
 
     /// Report what the program that serves THREAD's agent says of it, or that nothing is heard of that program.

@@ -291,47 +291,46 @@
         (should (= 3 (length (todo-write-list-tests--states)))))
       (should (equal (nth 2 order) (tabulated-list-get-id))))))
 
-(defun todo-write-list-tests--report (key activity time)
-  "Report that the agent of the thread KEY does ACTIVITY since TIME.
-That is in milliseconds since the epoch."
-  (todo-write-events-publish-activity (todo-write-dyn--set-activity key activity nil nil time)))
-
 (ert-deftest todo-write-list-folds-old-agents-but-none-that-needs-you ()
   (todo-write-list-tests--with
-    (dolist (key '("old" "needed"))
-      (todo-write-test-write key '("One" "completed"))
-      (todo-write-list-tests--report key nil 1))
-    (todo-write-list-tests--report "needed" 'waiting 1)
-    (todo-write-list)
-    (should (equal (mapcar #'car (todo-write-list-tests--states)) '("needed")))
-    (todo-write-observe "old" "TITLE" "It had none")
-    (should (equal (mapcar #'car (todo-write-list-tests--states)) '("needed")))
-    (goto-char (point-min))
-    (search-forward "1 older")
-    (todo-write-test-press "RET")
-    (should (equal (mapcar #'car (todo-write-list-tests--states)) '("needed" "old")))))
+    ;; All that are idle are old then.
+    (let ((todo-write-list-hours -1))
+      (dolist (key '("old" "needed"))
+        (todo-write-test-write key '("One" "completed"))
+        (todo-write-set-activity key nil))
+      (todo-write-set-activity "needed" 'waiting)
+      (todo-write-list)
+      (should (equal (mapcar #'car (todo-write-list-tests--states)) '("needed")))
+      (todo-write-observe "old" "TITLE" "It had none")
+      (should (equal (mapcar #'car (todo-write-list-tests--states)) '("needed")))
+      (goto-char (point-min))
+      (search-forward "1 older")
+      (todo-write-test-press "RET")
+      (should (equal (mapcar #'car (todo-write-list-tests--states)) '("needed" "old"))))))
 
 (ert-deftest todo-write-list-counts-older-agents-again-when-one-goes-on-or-is-gone ()
   (todo-write-list-tests--with
-    (dolist (key '("a" "b" "c"))
-      (todo-write-test-write key '("One" "completed"))
-      (todo-write-list-tests--report key nil 1))
-    (cl-flet ((rest () (todo-write-list-tests--draw)
-                (save-excursion
-                  (goto-char (point-max))
-                  (forward-line -1)
-                  (buffer-substring-no-properties (point) (point-max)))))
-      (todo-write-list)
-      (should (equal (rest) " 3 older; RET shows them\n"))
-      (todo-write-set-activity "a" 'working)
-      (should (equal (todo-write-list-tests--states) '(("a" . "working"))))
-      (should (equal (rest) " 2 older; RET shows them\n"))
-      (todo-write-forget "b")
-      (should (equal (rest) " 1 older; RET shows it\n"))
-      (todo-write-set-activity "c" 'working)
-      ;; Their order is that of their times, which may be the same.
-      (should (equal (sort (mapcar #'car (todo-write-list-tests--states)) #'string<) '("a" "c")))
-      (should-not (string-match-p "older" (todo-write-test-text))))))
+    ;; All that are idle are old then.
+    (let ((todo-write-list-hours -1))
+      (dolist (key '("a" "b" "c"))
+        (todo-write-test-write key '("One" "completed"))
+        (todo-write-set-activity key nil))
+      (cl-flet ((rest () (todo-write-list-tests--draw)
+                  (save-excursion
+                    (goto-char (point-max))
+                    (forward-line -1)
+                    (buffer-substring-no-properties (point) (point-max)))))
+        (todo-write-list)
+        (should (equal (rest) " 3 older; RET shows them\n"))
+        (todo-write-set-activity "a" 'working)
+        (should (equal (todo-write-list-tests--states) '(("a" . "working"))))
+        (should (equal (rest) " 2 older; RET shows them\n"))
+        (todo-write-forget "b")
+        (should (equal (rest) " 1 older; RET shows it\n"))
+        (todo-write-set-activity "c" 'working)
+        ;; Their order is that of their times, which may be the same.
+        (should (equal (sort (mapcar #'car (todo-write-list-tests--states)) #'string<) '("a" "c")))
+        (should-not (string-match-p "older" (todo-write-test-text)))))))
 
 (defun todo-write-list-tests--displayed (begin end)
   "Return the text from BEGIN to END as it is displayed.
