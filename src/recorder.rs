@@ -44,7 +44,7 @@ pub struct ThreadUpdate {
 pub struct Applied {
     /// The number of bytes read and skipped.
     bytes: u64,
-    /// The number of bytes skipped, because a line or a file was too long.
+    /// The number of bytes skipped, because a line was too long.
     pub skipped: u64,
     /// The size of the session's file, while it is read for the first time.
     size: u64,

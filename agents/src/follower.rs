@@ -77,7 +77,7 @@ pub struct Appended {
     pub change: TailChange,
     /// The number of bytes read in all files.
     pub bytes: u64,
-    /// The number of bytes skipped, because a line or a file was too long.
+    /// The number of bytes skipped, because a line was too long.
     pub skipped: u64,
     /// Whether there is more to read.
     pub is_partial: bool,

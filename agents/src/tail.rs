@@ -15,8 +15,6 @@ use todo_write::wire::bounds::LINE;
 use todo_write::wire::event::{Place, Transcript};
 use todo_write::wire::lines::{Framer, Line};
 
-/// If more bytes are left to read, only the last ones are read.
-pub const MOST_UNREAD: u64 = 512 * 1024 * 1024;
 /// Number of bytes before the offset that identify the file.
 const KNOWN: usize = 256;
 /// Bytes read at once.
@@ -51,7 +49,7 @@ pub(crate) struct Tail {
     /// The last bytes before the offset, which identify the file.
     known: Vec<u8>,
     lines: Framer,
-    /// Bytes skipped because lines were too long, at least, or the file was.
+    /// Bytes skipped because lines were too long, at least.
     pub skipped: u64,
     /// The file as it was checked, until it is read.
     opened: Option<File>,
@@ -150,16 +148,6 @@ impl Tail {
                 }
                 Line::TooLong => self.skipped += LINE as u64,
             }
-        }
-        // The first lines, which name the session, are in the first piece.
-        if self.length.saturating_sub(self.offset) > MOST_UNREAD {
-            let offset = self.length - MOST_UNREAD;
-            self.skipped += offset - self.offset;
-            self.offset = offset;
-            self.known.clear();
-            // Reading goes on with the first line that begins there.
-            self.lines = Framer::new(LINE);
-            self.lines.is_skipping = true;
         }
         if self.offset < self.length && count > 0 {
             return Ok(false);

@@ -22,7 +22,7 @@ pub struct Framer {
     start: usize,
     searched: usize,
     /// Whether the rest of a line is skipped.
-    pub is_skipping: bool,
+    is_skipping: bool,
 }
 
 impl Framer {

@@ -142,7 +142,7 @@ pub struct Piece {
     pub is_restart: bool,
     /// The number of bytes read in all files.
     pub bytes: u64,
-    /// The number of bytes skipped, because a line or a file was too long.
+    /// The number of bytes skipped, because a line was too long.
     pub skipped: u64,
     /// The size of the session's file while what it has is read for the first time, else 0.
     pub size: u64,

@@ -17,7 +17,6 @@ use crate::transcript_law::read_all;
 use todo_write::file;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
-use todo_write::list::item::Status;
 use todo_write::recorder::Recorder;
 use todo_write::wire::program::Process;
 use todo_write_mcp::claude::process_files::Processes;
@@ -158,30 +157,6 @@ fn slices_of_a_transcript_give_the_list_of_the_whole_one() {
     }
     assert!(slices > 4, "{slices} slices");
     assert_eq!(list((&mut follower, &mut recorder), &mut store), ["Loaf 3999"]);
-}
-
-#[test]
-fn a_sparse_transcript_is_read_in_slices_and_mostly_skipped() {
-    let folder = Folder::new();
-    let path = write(folder.path().join("s.jsonl"), session::list("s", 1, "Sift"));
-    OpenOptions::new().write(true).open(&path).unwrap().set_len(20 << 30).unwrap();
-    let mut rest = OpenOptions::new().append(true).open(&path).unwrap();
-    rest.write_all(format!("\n{}", session::list("s", 2, "Knead")).as_bytes()).unwrap();
-    let mut follower = follower(&path);
-    let (mut read, mut skipped, mut events) = (0, 0, Vec::new());
-    let mut is_partial = true;
-    while is_partial {
-        let mut appended = follower.read().unwrap();
-        is_partial = appended.is_partial;
-        read += appended.bytes;
-        skipped += appended.skipped;
-        events.append(&mut appended.events);
-    }
-    assert!(skipped > 19 << 30, "{skipped} bytes skipped of {read}");
-    let mut store = Store::new(Storage::default());
-    record(&mut Recorder::default(), &mut store, &events, 1);
-    let list = store.get("claude:s").unwrap().unwrap().list().clone();
-    assert_eq!((list[0].content.as_str(), list[0].status), ("Knead", Status::Pending));
 }
 
 #[test]
