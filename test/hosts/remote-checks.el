@@ -73,12 +73,13 @@ WHAT says in words what both tell."
 
 (defun remote-checks--hooks ()
   "Return settings of Claude Code with the hooks of the plugin."
-  (with-temp-buffer
-    (insert-file-contents (todo-write-mcp-helper-file "agents/plugin/todo-write/hooks/hooks.json"))
-    (while (search-forward "${CLAUDE_PLUGIN_ROOT}/" nil t)
-      (replace-match (remote-file ".todo-write/bin/") t t))
-    (goto-char (point-min))
-    (json-parse-buffer :object-type 'plist)))
+  (cl-flet ((hook (role seconds)
+              `[(:hooks [(:type "command" :timeout ,seconds
+                          :command ,(concat (remote-file ".todo-write/bin/todo-write-mcp")
+                                            " " role))])]))
+    (list :hooks (list :PermissionRequest (hook "permission" 570)
+                       :PostToolUse (hook "note" 5)
+                       :Stop (hook "note" 5)))))
 
 (defun remote-checks--with-claude (steps subagent function)
   "Call FUNCTION while Claude Code works by STEPS on the host, in a terminal.

@@ -14,15 +14,7 @@ use todo_write_mcp::hub::door::beside;
 
 /// The program in the folder of Claude Code's plugin.
 pub const PROGRAM: &str = "todo-write/todo-write-mcp";
-const CLAUDE: [(&str, &str); 4] = [
-    (".claude-plugin/marketplace.json", include_str!("../../plugin/.claude-plugin/marketplace.json")),
-    (
-        "todo-write/.claude-plugin/plugin.json",
-        include_str!("../../plugin/todo-write/.claude-plugin/plugin.json"),
-    ),
-    ("todo-write/.mcp.json", include_str!("../../plugin/todo-write/.mcp.json")),
-    ("todo-write/hooks/hooks.json", include_str!("../../plugin/todo-write/hooks/hooks.json")),
-];
+const CLAUDE: &str = "Plans, permissions and questions of Claude Code in your Emacs";
 const OPENCODE: &str = include_str!("../../plugin/opencode/todo-write.js");
 /// How the first line of opencode's plugin begins in each version.
 const FIRST: &str = "// The plugin of todo-write for opencode, version ";
@@ -40,17 +32,42 @@ pub struct Files {
 impl Files {
     /// The plugin of Claude Code, whose commands have the server's OPTIONS.
     pub fn of_claude(folder: PathBuf, options: &[String]) -> Files {
+        let program = "${CLAUDE_PLUGIN_ROOT}/todo-write-mcp";
         let quoted: String = options.iter().map(|option| format!(" {}", shell(option))).collect();
-        let quoted = json!(quoted).to_string();
-        let quoted = &quoted[1..quoted.len() - 1];
-        let text = |(name, text): (&str, &str)| {
-            let text = text
-                .replace("\"args\": []", &format!("\"args\": {}", json!(options)))
-                .replace("\\\" permission\"", &format!("\\\" permission{quoted}\""))
-                .replace("\\\" note\"", &format!("\\\" note{quoted}\""));
-            (folder.join(name), text)
+        let hook = |role: &str, seconds: u32| {
+            let command = format!("\"{program}\" {role}{quoted}");
+            json!([{"hooks": [{"type": "command", "command": command, "timeout": seconds}]}])
         };
-        let (texts, program) = (CLAUDE.map(text).into(), Some(folder.join(PROGRAM)));
+        let (name, authors) = ("todo-write", json!({"name": "The todo-write authors"}));
+        let plugin = json!({"name": name, "source": "./todo-write", "description": CLAUDE});
+        let version = env!("CARGO_PKG_VERSION");
+        let files = [
+            (
+                ".claude-plugin/marketplace.json",
+                json!({"name": name, "description": CLAUDE, "owner": authors, "plugins": [plugin]}),
+            ),
+            (
+                "todo-write/.claude-plugin/plugin.json",
+                json!({
+                    "name": name, "version": version, "description": CLAUDE, "author": authors,
+                    "license": env!("CARGO_PKG_LICENSE"),
+                }),
+            ),
+            (
+                "todo-write/.mcp.json",
+                json!({"mcpServers": {name: {"type": "stdio", "command": program, "args": options}}}),
+            ),
+            (
+                "todo-write/hooks/hooks.json",
+                json!({"hooks": {
+                    "PermissionRequest": hook("permission", 570),
+                    "PostToolUse": hook("note", 5),
+                    "Stop": hook("note", 5),
+                }}),
+            ),
+        ];
+        let texts = files.map(|(file, text)| (folder.join(file), format!("{text:#}\n"))).into();
+        let program = Some(folder.join(PROGRAM));
         Files { place: folder, texts, program, first: "" }
     }
 
