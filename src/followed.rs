@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use crate::channel::Channel;
 use crate::events::{Millis, millis_of};
@@ -12,10 +11,9 @@ use crate::program::Identity;
 use crate::recorder::Recorder;
 use crate::text::one_line;
 use crate::thread::activity::{By, Decision, End, Ending, Fact, Facts, Process, Reported, Turn};
-use crate::wire::program::{Command, DoorEvent, DoorState, Message, Process as LiveProcess, SessionId};
-
-/// The time between looks at files until Lisp says another.
-const INTERVAL: Duration = Duration::from_secs(2);
+use crate::wire::program::{
+    Command, DoorEvent, DoorState, Message, Process as LiveProcess, SessionId, Settings,
+};
 
 /// What is kept of the program and of the sessions that it follows.
 #[derive(Default)]
@@ -27,8 +25,8 @@ pub(crate) struct Followed {
     killed: BTreeMap<PathBuf, BTreeSet<(Option<String>, String, u32)>>,
     /// Whom agents' programs reach, if the socket is open.
     pub door: Option<DoorState>,
-    pub interval: Duration,
-    pub quiet: Option<Duration>,
+    /// What the program is told of looking at files; the rest follows from the user's options.
+    pub settings: Settings,
 }
 
 /// A session that is followed, and what is known of it beside its lines.
@@ -67,11 +65,6 @@ impl Session {
 }
 
 impl Followed {
-    /// No session yet, by a program that is about to connect.
-    pub(crate) fn by(channel: Channel) -> Followed {
-        Followed { channel: Some(channel), interval: INTERVAL, ..Followed::default() }
-    }
-
     /// Tells the program something; returns whether something of that is to be flushed.
     pub(crate) fn tell(&mut self, command: &Command) -> bool {
         self.channel.as_mut().is_some_and(|channel| channel.send(command))

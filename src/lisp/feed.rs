@@ -93,7 +93,8 @@ lisp! { env =>
     /// Keep commands for a program that is about to connect; forget the sessions that an earlier one followed.
     fn channel_begin() {
         with_module(|module| {
-            module.followed = Followed::by(Channel::default());
+            module.followed = Followed::default();
+            module.followed.channel = Some(Channel::default());
             let emacs = module.settings.storage.emacs.clone().unwrap_or_default();
             module.followed.tell(&Command::Hello { id: emacs.clone(), name: emacs });
             module.followed.tell(&Command::Set(module.settings_there()));
@@ -136,8 +137,8 @@ lisp! { env =>
     /// Both are in seconds.
     fn hub_set(interval: f64, quiet: Option<f64>) {
         let settings = with_module(|module| {
-            module.followed.interval = seconds(interval, 0.01);
-            module.followed.quiet = quiet.map(|quiet| seconds(quiet, 0.0));
+            module.followed.settings.interval = seconds(interval, 0.01);
+            module.followed.settings.quiet = quiet.map(|quiet| seconds(quiet, 0.0));
             module.settings_there()
         });
         send(env, None, Command::Set(settings))?
@@ -216,10 +217,9 @@ impl Module {
     /// The options for the program.
     pub(super) fn settings_there(&self) -> Settings {
         Settings {
-            interval: self.followed.interval,
-            quiet: self.followed.quiet,
             policy: self.settings.policy.clone(),
             input: self.settings.input,
+            ..self.followed.settings
         }
     }
 
