@@ -3,7 +3,6 @@
 mod claude;
 mod codex;
 mod codex_subagents;
-mod expected;
 mod followed;
 mod prompts;
 pub mod recorded;
@@ -12,14 +11,12 @@ mod states;
 mod times;
 mod work;
 
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::common::{Completed, InProgress, NEVER, Pending, contents, corpus_or_skip, record, wait_until};
 use crate::transcript_law::read_all;
-use expected::expected;
 use followed::{Followed, NOW, fixture_path, list, rows};
 use serde_json::{Value, json};
 use todo_write::events::observation::{Filter, Type};
@@ -67,32 +64,6 @@ fn transcripts() -> Vec<PathBuf> {
     files.retain(|path| path.is_file());
     files.extend(["todo-write.jsonl", "tasks.jsonl"].map(fixture_path));
     files
-}
-
-/// The time of a line.
-fn time(line: &str) -> Option<u64> {
-    let line: Value = serde_json::from_str(line).ok()?;
-    millis(line["timestamp"].as_str()?)
-}
-
-#[test]
-fn every_recorded_session_ends_in_the_lists_of_its_file_at_its_times() {
-    for path in transcripts() {
-        let text = fs::read_to_string(&path).unwrap();
-        let mut followed = Followed::new();
-        followed.append(text.as_bytes());
-        followed.read();
-        let expected = expected(&text);
-        assert!(!expected.is_empty());
-        let times: BTreeSet<u64> = text.lines().filter_map(time).collect();
-        for (thread, list) in expected {
-            assert_eq!(followed.rows(&thread), list, "{thread} in {}", path.display());
-            let thread = followed.store.get(&thread).unwrap().unwrap();
-            assert!(thread.revisions().iter().all(|made| times.contains(&made.stamp.timestamp)));
-            let observations = thread.observed(&Filter::default());
-            assert!(observations.iter().all(|one| times.contains(&one.timestamp)), "{}", path.display());
-        }
-    }
 }
 
 #[test]

@@ -1,8 +1,5 @@
 //! Reading rollouts in the format of the Codex CLI.
 
-use std::fs;
-use std::path::PathBuf;
-
 use serde_json::{Map, Value, json};
 use todo_write::events::observation::{Filter, Type};
 use todo_write::list::item::Status;
@@ -12,8 +9,8 @@ use todo_write::wire::event::Agent;
 use todo_write_mcp::describe::describe;
 use todo_write_mcp::field::millis;
 
-use super::followed::{Followed, NOW, fixture_path, list};
-use crate::common::{Completed, InProgress, Pending, corpus_or_skip, plan};
+use super::followed::{Followed, list};
+use crate::common::{Completed, InProgress, Pending, plan};
 
 const THREAD: &str = "codex:r";
 
@@ -313,56 +310,5 @@ fn a_reviewers_rollout_is_described_as_a_subagents() {
         let mut rollout = Rollout(Vec::new());
         rollout.line("session_meta", meta);
         assert!(describe(&rollout.followed().file()).unwrap().is_subagent);
-    }
-}
-
-/// The recorded rollouts, and that of the repository.
-pub(super) fn rollouts() -> Vec<PathBuf> {
-    let found = corpus_or_skip("transcripts/codex").map(|folder| fs::read_dir(folder).unwrap());
-    let found = found.into_iter().flatten().map(|entry| entry.unwrap().path());
-    let fixture = "rollout-2026-04-02T07-00-00-01a2c0de-0000-7000-8000-000000000001.jsonl";
-    found.chain([fixture_path(fixture)]).collect()
-}
-
-/// The session of a rollout and its last accepted plan, computed from the raw JSON alone.
-fn expected(text: &str) -> (String, Vec<(String, Status)>) {
-    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let is_accepted = |id: &Value| {
-        lines
-            .iter()
-            .any(|line| line["payload"]["call_id"] == *id && line["payload"]["output"] == "Plan updated")
-    };
-    let is_update = |payload: &&Value| payload["name"] == "update_plan" && is_accepted(&payload["call_id"]);
-    let last = lines.iter().map(|line| &line["payload"]).rfind(is_update);
-    let arguments = last.map(|payload| payload["arguments"].as_str().unwrap()).unwrap_or("{\"plan\":[]}");
-    let arguments: Value = serde_json::from_str(arguments).unwrap();
-    let rows = arguments["plan"].as_array().unwrap().iter().map(|step| {
-        (step["step"].as_str().unwrap().to_owned(), Status::parse(step["status"].as_str().unwrap()).unwrap())
-    });
-    (format!("codex:{}", lines[0]["payload"]["id"].as_str().unwrap()), rows.collect())
-}
-
-#[test]
-fn every_recorded_rollout_ends_in_its_last_plan_however_it_is_read() {
-    for path in rollouts() {
-        let text = fs::read_to_string(&path).unwrap();
-        let (thread, list) = expected(&text);
-        for size in [usize::MAX, 70_001] {
-            let mut followed = Followed::new();
-            for piece in text.as_bytes().chunks(size) {
-                followed.append(piece);
-                followed.read();
-            }
-            assert_eq!(followed.rows(&thread), list, "{}", path.display());
-            let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
-            let first = millis(first["timestamp"].as_str().unwrap());
-            let thread = followed.store.get(&thread).unwrap().unwrap();
-            assert!(
-                thread
-                    .revisions()
-                    .iter()
-                    .all(|made| (first.unwrap()..NOW / 2).contains(&made.stamp.timestamp))
-            );
-        }
     }
 }

@@ -1,16 +1,12 @@
 //! The prompts of a session, which begin its turns.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-
 use serde_json::{Value, json};
 use todo_write::events::turns::{Ending, Turn};
 use todo_write::events::work::Part;
 
 use super::claude::Session;
-use super::codex::{Rollout, rollouts};
+use super::codex::Rollout;
 use super::followed::Followed;
-use super::transcripts;
 
 const CLAUDE: &str = "claude:s";
 
@@ -214,98 +210,4 @@ fn the_prompts_of_codex_are_those_of_its_own_turns() {
         say(&mut rollout, text);
     }
     assert_eq!(prompts(&mut rollout.followed(), "codex:r5"), ["Rake", "Go on", "Go on"]);
-}
-
-/// The first line of a prompt.
-fn first(text: &str) -> String {
-    text.lines().next().unwrap_or_default().trim().chars().take(200).collect()
-}
-
-/// The prompts of each session in a transcript of Claude Code, counted from the raw JSON alone.
-fn counted(text: &str) -> BTreeMap<String, Vec<String>> {
-    let (mut all, mut seen) = (BTreeMap::<_, Vec<_>>::new(), BTreeSet::new());
-    let mut command: Option<(String, String)> = None;
-    for line in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
-        let session = line["sessionId"].as_str().unwrap_or_default().to_owned();
-        if line["isSidechain"] == true || !seen.insert(format!("{session}{}", line["uuid"])) {
-            continue;
-        }
-        if line["type"] == "assistant"
-            && line["message"]["model"] != "<synthetic>"
-            && let Some((session, text)) = command.take()
-        {
-            all.entry(session).or_default().push(first(&text));
-        }
-        let is_marked =
-            ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly"].iter().any(|key| line[key] == true);
-        let is_of_others = line["origin"]["kind"].as_str().is_some_and(|kind| kind != "human");
-        if line["type"] != "user" || is_marked || is_of_others || line["promptSource"] == "system" {
-            continue;
-        }
-        let content = &line["message"]["content"];
-        let texts = content.as_array().into_iter().flatten().filter_map(|block| block["text"].as_str());
-        let said = content.as_str().map_or_else(|| texts.collect::<Vec<_>>().join("\n"), str::to_owned);
-        let mut text = said.trim();
-        for tag in ["ide_opened_file", "ide_selection", "ide_opened_file"] {
-            if text.starts_with(&format!("<{tag}>")) {
-                text = text.split_once(&format!("</{tag}>")).unwrap().1.trim();
-            }
-        }
-        let between = |from: &str, to: &str| Some(text.split_once(from)?.1.split_once(to)?.0.trim());
-        if text.starts_with("<command-") {
-            let name = between("<command-name>", "</command-name>").unwrap();
-            let words =
-                format!("{name} {}", between("<command-args>", "</command-args>").unwrap_or_default());
-            command = Some((session, words.trim().to_owned()));
-        } else if !text.is_empty() && !is_note(text) {
-            command = None;
-            all.entry(session).or_default().push(first(text));
-        }
-    }
-    all
-}
-
-fn is_note(text: &str) -> bool {
-    let notes = "[Request interrupted|<task-notification>|<local-command-|<bash-input>|<bash-stdout>|\
-                 <user-prompt-submit-hook>|<user-memory-input>|Caveat:|This session is being continued";
-    notes.split('|').any(|note| text.starts_with(note))
-}
-
-#[test]
-fn the_prompts_of_recorded_sessions_of_claude_are_those_of_an_independent_count() {
-    for path in transcripts() {
-        let text = fs::read_to_string(&path).unwrap();
-        let mut followed = Followed::new();
-        followed.append(text.as_bytes());
-        followed.read();
-        for (session, expected) in counted(&text) {
-            let found = prompts(&mut followed, &format!("claude:{session}"));
-            let found: Vec<String> = found.iter().map(|prompt| first(prompt)).collect();
-            assert_eq!(found, expected, "{session} in {}", path.display());
-        }
-    }
-}
-
-#[test]
-fn the_prompts_of_recorded_sessions_of_codex_are_those_of_an_independent_count() {
-    for path in rollouts() {
-        let text = fs::read_to_string(&path).unwrap();
-        let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        let payloads = lines.iter().map(|line| &line["payload"]);
-        let said = payloads.filter_map(|payload| match payload["type"].as_str()? {
-            "user_message" => payload["message"].as_str(),
-            "item_completed" if payload["item"]["type"] == "UserMessage" => {
-                payload["item"]["content"][0]["text"].as_str()
-            }
-            _ => None,
-        });
-        let expected: Vec<String> = said.map(|text| first(text.trim())).collect();
-        let session = lines[0]["payload"]["id"].as_str().unwrap();
-        let mut followed = Followed::new();
-        followed.append(text.as_bytes());
-        followed.read();
-        let found = prompts(&mut followed, &format!("codex:{session}"));
-        let found: Vec<String> = found.iter().map(|prompt| first(prompt)).collect();
-        assert_eq!(found, expected, "{}", path.display());
-    }
 }
