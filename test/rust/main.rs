@@ -6,7 +6,6 @@ mod common;
 
 mod activity;
 mod change;
-mod corpus;
 mod edits;
 mod faults;
 mod hostile_journal;

@@ -1,36 +1,13 @@
 //! Laws of revisions after any sequence of writes, edits and undos.
 
-use std::sync::Arc;
-
 use proptest::prelude::*;
-use todo_write::list::change::{Change, apply};
-use todo_write::list::item::List;
+use todo_write::list::change::Change;
 
 use crate::common::acts::{Act, acts, perform};
 use crate::common::thread;
 
-/// The list as if the agent knew all of it, since that is no change.
-fn told(mut list: List) -> List {
-    list.iter_mut().for_each(|item| Arc::make_mut(item).told = true);
-    list
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn every_list_is_the_previous_one_with_the_reported_changes(
-        acts in acts(Act::of_list, 20),
-        keep_completed in any::<bool>(),
-    ) {
-        let mut thread = thread();
-        for (now, act) in acts.into_iter().enumerate() {
-            let before = thread.list().clone();
-            if let Some(outcome) = perform(&mut thread, act, keep_completed, now as u64) {
-                prop_assert_eq!(&told(apply(&before, &outcome.changes)), &told(thread.list().clone()));
-            }
-        }
-    }
 
     #[test]
     fn an_open_task_of_the_user_stays_whatever_the_agent_sends(
@@ -63,20 +40,5 @@ proptest! {
         let revisions = thread.revisions().last() as usize;
         prop_assert_eq!((0..10_000).take_while(|_| thread.undo(9).is_ok()).count(), revisions);
         prop_assert_eq!(thread.list().len(), 0);
-    }
-
-    #[test]
-    fn every_past_list_can_be_restored(acts in acts(Act::of_list, 150)) {
-        let mut thread = thread();
-        let mut past = vec![vec![]];
-        for act in acts {
-            perform(&mut thread, act, false, 1);
-            if thread.revisions().last() as usize == past.len() {
-                past.push(thread.list().clone());
-            }
-        }
-        for (number, list) in past.iter().enumerate() {
-            prop_assert_eq!(&told(thread.list_at(number as u64).unwrap()), &told(list.clone()));
-        }
     }
 }

@@ -318,19 +318,6 @@ fn a_second_owner_says_who_has_the_socket_and_takes_over_when_that_ends() {
 }
 
 #[test]
-fn a_door_that_cannot_be_opened_at_first_tries_again() {
-    let (folder, events) = (private(), Events::default());
-    let set_mode = |mode| fs::set_permissions(folder.path(), Permissions::from_mode(mode)).unwrap();
-    set_mode(0o755);
-    let added = Arc::clone(&events);
-    let out = Box::new(move |event| added.lock().unwrap().push_back(event));
-    let _door = Door::open(settings(&folder.path().join("socket"), NEVER), Box::new(|_| None), out);
-    assert!(matches!(told(&events), State::Failed(_)));
-    set_mode(0o700);
-    assert_eq!(told(&events), State::Open);
-}
-
-#[test]
 fn a_door_that_cannot_take_over_says_so_once_and_tries_again() {
     let first = Opened::new();
     let patience = settings(&first.socket(), Duration::from_millis(1));

@@ -11,6 +11,7 @@ use todo_write::events::observation::Filter;
 use todo_write::journal::plan::Plan;
 use todo_write::journal::segments::Span;
 use todo_write::journal::store::{Storage, Store};
+use todo_write::list::change::apply;
 use todo_write::list::item::{List, is_same_list};
 use todo_write::thread::clock::Times;
 use todo_write::thread::{Outcome, State, Thread};
@@ -123,6 +124,7 @@ impl Run<'_> {
         let list = open(&mut self.store).list().clone();
         let before = &self.lists[self.lists.len() - 1];
         assert_eq!(outcome.changes.is_empty(), is_same_list(before, &list));
+        assert!(is_same_list(&apply(before, &outcome.changes), &list), "{outcome:?}");
         let known: HashSet<&str> = before.iter().map(|item| item.id.as_str()).collect();
         for item in list.iter().filter(|item| !known.contains(item.id.as_str())) {
             assert!(self.used.insert(item.id.clone()) || !new_ids_are_new, "{} was used before", item.id);
