@@ -56,6 +56,7 @@
 
 (ert-deftest efrit-do-visits-the-buffer-that-its-agent-made ()
   (efrit-do-run-tests--with-plan '(((:tool "buffer_create" :input (:name "made" :content "x"))))
+    (should-not (get-buffer-window "made"))
     (goto-char (point-min))
     (search-forward "buffer_create made")
     (todo-write-buffer-visit)

@@ -97,20 +97,6 @@
 
 ;;; Nothing by accident
 
-(ert-deftest todo-write-answer-ordinary-typing-answers-nothing ()
-  (todo-write-answer-user
-    (dolist (prose '("as they say" "great! and" "yes, yes\ry\ry" "A A A!!" "nN 123"))
-      (todo-write-answer-user--tool "shell_exec" :command "touch evil")
-      ;; The first key may come after a pause, the others do not.
-      (process-send-string todo-write-user-process (concat " " prose))
-      (todo-write-answer-user--pause)
-      (should-not (todo-write-user-eval 'test-result))
-      (should (= 1 (length (todo-write-user-eval '(mapcar #'car (todo-write-requests))))))
-      (todo-write-user-eval '(todo-write-answer))
-      (todo-write-answer-user--press "n")
-      (should (plist-get (todo-write-answer-user--result) :is-error)))
-    (should-not (file-exists-p "evil"))))
-
 (ert-deftest todo-write-answer-keys-typed-before-the-question-are-not-for-it ()
   (todo-write-answer-user
     (todo-write-user-eval
@@ -365,21 +351,6 @@ answer that allows always."
 
 ;;; Nothing hidden
 
-(ert-deftest todo-write-answer-shows-a-payload-behind-blanks-with-truncated-lines ()
-  (todo-write-answer-user
-    (todo-write-user-eval '(setq-default truncate-lines t))
-    (dolist (blanks (list (make-string 400 ?\s) (make-string 4000 ?\s)
-                          (make-string 30 #x2800) "\ufe0f\u00a0"))
-      (todo-write-answer-user--tool "shell_exec"
-                                    :command (concat "git status" blanks "; touch evil"))
-      (let ((screen (todo-write-answer-user--on-screen)))
-        (should (string-match-p "git status\\(\\[.*\\]\\|\\\\u.*\\); touch evil" screen)))
-      (should-not (todo-write-user-eval
-                   '(buffer-local-value 'truncate-lines (get-buffer "*todo-write-request*"))))
-      (todo-write-answer-user--press "n")
-      (todo-write-answer-user--result))
-    (should-not (file-exists-p "evil"))))
-
 (ert-deftest todo-write-answer-takes-no-yes-before-the-end-was-on-the-screen ()
   (todo-write-answer-user
     (todo-write-answer-user--tool
@@ -403,41 +374,6 @@ answer that allows always."
 
 ;;; What an agent makes
 
-(ert-deftest efrit-do-offers-a-buffer-that-the-agent-makes-and-keeps-all-windows ()
-  (todo-write-answer-user
-    (todo-write-user-eval
-     '(progn
-        (require 'efrit-do-replay)
-        (switch-to-buffer "mine")
-        (let ((session (efrit-do-session-begin
-                        "Write it"
-                        '(:backend replay :speed 0
-                          :script
-                          (:turns (((:tool "todo_write"
-                                     :input (:todos [(:content "Write it" :status "in_progress"
-                                                      :activeForm "Writing it")])))
-                                   ((:tool "buffer_create"
-                                     :input (:name "made\u202e" :content "text")))
-                                   ((:text "Done."))))))))
-          (efrit-do-run-show session)
-          (efrit-do-session-start session))
-        nil))
-    (todo-write-test-wait
-     (lambda () (todo-write-user-eval
-                 '(eq 'done (efrit-do-session-status (car efrit-do-sessions))))))
-    (cl-flet ((windows () (todo-write-user-eval
-                           '(sort (mapcar (lambda (window) (buffer-name (window-buffer window)))
-                                          (window-list))
-                                  #'string<))))
-      (should (equal (windows) '("*efrit-todos*" "mine")))
-      (todo-write-user-eval
-       '(progn (select-window (get-buffer-window "*efrit-todos*"))
-               (goto-char (point-min))
-               (search-forward "buffer_create made")
-               nil))
-      (todo-write-user-type "\r")
-      (should (equal (windows) '("*efrit-todos*" "made\\u202e"))))))
-
 ;;; Answers
 
 (ert-deftest efrit-do-c-g-leaves-the-question-open-and-stopping-withdraws-it ()
@@ -457,19 +393,6 @@ answer that allows always."
     (should (string-search "did not allow"
                            (plist-get (todo-write-answer-user--result) :content)))
     (should-not (file-exists-p "evil"))))
-
-(ert-deftest efrit-do-asks-again-after-the-question-was-left-open ()
-  (todo-write-answer-user
-    (todo-write-answer-user--tool "shell_exec" :command "touch wanted")
-    (todo-write-user-type "q")
-    (todo-write-test-wait
-     (lambda () (not (todo-write-user-eval '(and (get-buffer-window "*todo-write-request*") t)))))
-    (should (todo-write-user-eval '(and (todo-write-requests) t)))
-    (todo-write-user-type "\extodo-write-answer\r")
-    (todo-write-answer-user--press "y")
-    (should-not (plist-get (todo-write-answer-user--result) :is-error))
-    (should (file-exists-p "wanted"))
-    (should (= 0 (todo-write-user-eval '(recursion-depth))))))
 
 (ert-deftest efrit-do-restores-the-window-that-was-selected-before-it-asked ()
   (todo-write-answer-user
@@ -495,15 +418,6 @@ answer that allows always."
     (should (equal '(("2" there nil) ("1" yes nil)) (todo-write-user-eval 'test-answers)))
     (todo-write-test-wait
      (lambda () (not (todo-write-user-eval '(get-buffer "*todo-write-request*")))))))
-
-(ert-deftest todo-write-answer-takes-away-what-was-answered-elsewhere ()
-  (todo-write-answer-user
-    (todo-write-user-eval '(test-ask "a" "1") '(todo-write-answer))
-    (todo-write-answer-user--pause)
-    (todo-write-user-eval '(todo-write-withdraw "a" "1"))
-    (todo-write-test-wait
-     (lambda () (not (todo-write-user-eval '(get-buffer "*todo-write-request*")))))
-    (should-not (todo-write-user-eval 'test-answers))))
 
 (ert-deftest todo-write-answer-never-takes-the-focus-for-a-new-request ()
   (todo-write-answer-user
@@ -537,44 +451,6 @@ answer that allows always."
                    (todo-write-user-eval 'test-answers)))))
 
 ;;; Plans
-
-(ert-deftest todo-write-answer-a-plan-is-commented-and-edited-by-keys-and-then-approved ()
-  (todo-write-answer-user
-    (todo-write-user-eval
-     '(todo-write-request
-       "a" :id "1" :kind 'plan :title "Approve the plan?" :detail "# Plan\n1. Rake\n2. Water"
-       :format 'markdown
-       :options '((:label "Approve, and ask" :value ask :kind allow :text edited)
-                  (:label "Keep planning" :value no :kind deny :text t))
-       :answer (lambda (value text) (push (list "1" value text) test-answers)))
-     '(todo-write-answer)
-     '(with-selected-window (get-buffer-window "*todo-write-request*")
-        (search-forward "1. Rake")))
-    (todo-write-user-type "c")
-    (todo-write-test-wait (lambda () (todo-write-user-eval '(and (active-minibuffer-window) t))))
-    (todo-write-user-type "Twice\r")
-    (todo-write-test-wait
-     (lambda () (string-search "Twice" (todo-write-answer-user--on-screen))))
-    ;; An approval would lose the comment.
-    (todo-write-answer-user--press "yu")
-    (should-not (todo-write-user-eval 'test-answers))
-    (should-not (string-search "Twice" (todo-write-answer-user--on-screen)))
-    (todo-write-user-type "e")
-    (todo-write-test-wait (lambda () (equal "*todo-write-plan*"
-                                            (todo-write-user-eval
-                                             '(buffer-name (window-buffer (selected-window)))))))
-    (todo-write-user-type "Mine: y")
-    (todo-write-user-type "\C-c\C-c")
-    (todo-write-test-wait
-     (lambda () (string-search "Mine: y# Plan" (todo-write-answer-user--on-screen))))
-    ;; What follows at once does not count.
-    (process-send-string todo-write-user-process "y")
-    (todo-write-answer-user--pause)
-    (should-not (todo-write-user-eval 'test-answers))
-    (todo-write-answer-user--press "y")
-    (todo-write-test-wait (lambda () (todo-write-user-eval 'test-answers)))
-    (should (equal '(("1" ask "Mine: y# Plan\n1. Rake\n2. Water"))
-                   (todo-write-user-eval 'test-answers)))))
 
 (provide 'todo-write-answer-e2e-tests)
 ;;; todo-write-answer-e2e-tests.el ends here

@@ -184,7 +184,9 @@
 (ert-deftest todo-write-answer-leaves-the-display-of-bidirectional-text-to-emacs ()
   (todo-write-answer-tests--drawn (list :title "שלום" :detail "rm שלום" :format 'shell)
     (should bidi-display-reordering)
-    (should (eq 'left-to-right bidi-paragraph-direction))))
+    (should (eq 'left-to-right bidi-paragraph-direction))
+    ;; Nor is the end of a line hidden, whatever the user's default.
+    (should (equal '(truncate-lines) (assq 'truncate-lines (buffer-local-variables))))))
 
 (ert-deftest todo-write-answer-shows-labels-descriptions-and-names-whole ()
   (let ((long (lambda (end) (concat (mapconcat #'number-to-string (number-sequence 1 400) " ")
@@ -532,7 +534,8 @@ The lengths of the pauses, in seconds, are in `pauses', newest first."
    (should-not given)
    (should (eq major-mode 'todo-write-answer-mode))
    (should (string-search "3. Sweep\\u202e" (buffer-string)))
-   ;; It must be read again.
+   ;; It must be read again, and what follows at once does not count.
+   (should-not todo-write-answer-keys-counts)
    (setq todo-write-answer-keys-counts t)
    (should-error (todo-write-answer-choose "y") :type 'user-error)
    (setq todo-write-answer--end-seen t)

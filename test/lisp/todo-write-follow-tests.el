@@ -21,9 +21,6 @@
 (require 'todo-write-visit)
 (require 'todo-write-request)
 
-(defconst todo-write-follow-tests--bakery "claude:5e55a000-0000-4000-8000-000000000001"
-  "Key of the session in todo-write.jsonl.")
-
 (defmacro todo-write-follow-tests--with (&rest body)
   "Evaluate BODY with an empty store and an empty folder of transcripts.
 `project' is the root of a project, `folder' its folder of transcripts;
@@ -102,24 +99,6 @@ Its agent has a list of CONTENTS.  Return FILE."
 
 ;;; A session
 
-(ert-deftest todo-write-follow-tests-a-session-becomes-a-thread ()
-  (todo-write-follow-tests--with
-    (should (equal (todo-write-follow (todo-write-test-file
-                                       "test/fixtures/transcripts/todo-write.jsonl"))
-                   todo-write-follow-tests--bakery))
-    (let ((rows (todo-write-test-rows todo-write-follow-tests--bakery)))
-      (should (equal (mapcar #'cadr rows) '("completed" "completed" "in_progress")))
-      (should (equal (nth 1 rows)
-                     '("Mix the dough “à la maison” 🍞" "completed"
-                       "Mixing the dough “à la maison” 🍞"))))
-    (let ((summary (todo-write-summary todo-write-follow-tests--bakery)))
-      (should (equal (plist-get summary :title) "/bake rye bread, two loaves"))
-      (should (eq (plist-get summary :state) 'paused))
-      (should (equal (plist-get summary :reason) "interrupted by the user")))
-    (should (equal (plist-get (todo-write-about todo-write-follow-tests--bakery) :project)
-                   "/home/user/bakery/"))
-    (should (equal (todo-write-current-thread) todo-write-follow-tests--bakery))))
-
 (ert-deftest todo-write-follow-tests-an-old-session-is-as-old-as-its-last-line-after-a-restart-too ()
   (todo-write-follow-tests--with
     (let* ((file (session "a" "Bake" '("Mix" "completed")))
@@ -150,20 +129,6 @@ Its agent has a list of CONTENTS.  Return FILE."
                    (prin1 (buffer-substring-no-properties (point-min) (point-max))))))))))
 
 ;;; Growing
-
-(ert-deftest todo-write-follow-tests-appended-lines-show-without-a-command ()
-  (todo-write-follow-tests--with
-    (let* ((file (session "a" "Bake" "Mix"))
-           (thread (todo-write-follow file))
-           told)
-      (let ((todo-write-change-functions
-             (list (lambda (&rest args) (push args told)))))
-        (todo-write-follow-tests--write file "a" "w2" "Mix" "Rest")
-        (todo-write-test-wait (lambda () told))
-        (should (equal (todo-write-test-contents thread) '("Mix" "Rest")))
-        (should (equal (caar told) thread))
-        (should (equal (todo-write-test-types (plist-get (cadar told) :changes))
-                       '("added")))))))
 
 (ert-deftest todo-write-follow-tests-looks-suffice-without-file-notifications ()
   (todo-write-follow-tests--with
@@ -1090,26 +1055,6 @@ UUID begins the names of the lines."
        :message (:role "user" :content ,prompt))
       ,@(and end `((:type "system" :subtype "turn_duration" :uuid ,(concat uuid "e")
                     :sessionId "a" :isSidechain :false :timestamp ,time))))))
-
-(ert-deftest todo-write-follow-tests-a-denial-counts-although-the-process-was-idle-before ()
-  (todo-write-follow-tests--with-agent
-    ;; The process file is 100 ms ahead of the transcript.
-    (says "idle")
-    (todo-write-test-wait (lambda () (equal (ended) '(paused end-of-turn "end of turn"))))
-    (should (eq 'done (state)))
-    (let* (heard (listener (lambda (_ old new) (push (todo-write-agent-transition-p old new) heard))))
-      (add-hook 'todo-write-agent-functions listener)
-      (unwind-protect
-          (progn
-            (adds '(:type "user" :uuid "r" :sessionId "a" :isSidechain :false
-                    :toolDenialKind "user-rejected"
-                    :message (:content [(:type "tool_result" :tool_use_id "c" :is_error t :content "No")]))
-                  '(:type "user" :uuid "i" :sessionId "a" :isSidechain :false
-                    :message (:content [(:type "text" :text "[Request interrupted by user for tool use]")])))
-            (todo-write-test-wait (lambda () (eq 'stopped (state))))
-            (should (memq t heard)))
-        (remove-hook 'todo-write-agent-functions listener)))
-    (should (equal (ended) '(paused denied "permission denied")))))
 
 (ert-deftest todo-write-follow-tests-a-dialog-that-the-user-opened-between-turns-is-no-alarm ()
   (todo-write-follow-tests--with-agent

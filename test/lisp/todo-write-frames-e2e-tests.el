@@ -95,19 +95,6 @@ The row of t30 is open."
                `(with-current-buffer todo-write-view-buffer-name
                   (string-match-p "Task 30\n     added " (buffer-string))))))))
 
-(ert-deftest todo-write-view-follows-in-one-frame-while-another-stays ()
-  (todo-write-frames--with-user tty
-    (todo-write-frames--show-in-both tty)
-    (todo-write-user-eval
-     '(with-selected-window (cadr test-windows)
-        (todo-write-view-to-current))
-     '(test-write 90)
-     '(todo-write-redraw)
-     t)
-    (let ((places (todo-write-frames--places)))
-      (should (equal (car places) '("t20" "t25")))
-      (should (equal (cadr (cadr places)) "t90")))))
-
 (ert-deftest todo-write-view-selects-no-other-frame ()
   (todo-write-frames--with-user tty
     (todo-write-frames--show-in-both tty)
@@ -119,25 +106,6 @@ The row of t30 is open."
                 (todo-write-show "a")
                 (and (eq frame (selected-frame))
                      (eq (car test-windows) (selected-window))))))))
-
-(ert-deftest todo-write-view-fits-the-remaining-windows ()
-  (todo-write-frames--with-user _tty
-    (let ((widths (todo-write-user-eval
-                   '(switch-to-buffer (todo-write-show "a"))
-                   '(delete-other-windows)
-                   '(setq test-window (split-window-right 60))
-                   '(set-window-buffer test-window "*scratch*")
-                   '(defun test-width ()
-                      (redisplay t)
-                      (with-current-buffer todo-write-view-buffer-name
-                        todo-write-buffer-width))
-                   '(let ((alone (test-width)))
-                      (set-window-buffer test-window todo-write-view-buffer-name)
-                      (let ((both (test-width)))
-                        (set-window-buffer test-window "*scratch*")
-                        (list alone both (test-width)))))))
-      (should (< (nth 1 widths) (nth 0 widths)))
-      (should (= (nth 2 widths) (nth 0 widths))))))
 
 (defun todo-write-frames--lines-that-do-not-fit ()
   "Return the lines of the plan that need a second line in any window."
@@ -307,23 +275,6 @@ N is the number of the one that is selected then."
     (should (equal '("step 12" 0) (cadr (car (todo-write-frames--reading-places)))))))
 
 ;;; Typing
-
-(ert-deftest todo-write-view-does-not-disturb-typing-in-another-window ()
-  (todo-write-frames--with-user _tty
-    (todo-write-user-eval '(switch-to-buffer "notes") '(todo-write-show "a")
-                             '(setq test-window (selected-window)) t)
-    (let ((text "while an agent works"))
-      (cl-loop for letter across text for n from 1
-               do (todo-write-user-type (string letter))
-               (todo-write-user-eval `(test-write ,(* 4 n)) '(todo-write-redraw) t))
-      (should (equal (todo-write-user-eval
-                      '(list (buffer-name (window-buffer)) (eq test-window (selected-window))
-                             (with-current-buffer "notes" (list (buffer-string) (point)))))
-                     (list "notes" t (list text (1+ (length text)))))))
-    (should (equal "t80" (todo-write-user-eval
-                          '(with-current-buffer todo-write-view-buffer-name
-                             (get-text-property (window-point (get-buffer-window))
-                                                'todo-write-id)))))))
 
 (ert-deftest todo-write-view-disturbs-no-input-in-the-minibuffer ()
   (todo-write-frames--with-user _tty

@@ -147,19 +147,6 @@
        ,@body)
      (nreverse doing)))
 
-(ert-deftest todo-write-gptel-pauses-the-plan-after-the-answer ()
-  (todo-write-gptel-e2e--with-chat port
-    (todo-write-gptel-mode)
-    (todo-write-gptel-e2e--use 'openai port)
-    (should (equal (todo-write-gptel-e2e--doing
-                     (todo-write-gptel-e2e--say "Bake a cake")
-                     (todo-write-test-wait
-                      (lambda () (and todo-write-gptel-thread
-                                      (eq 'paused (todo-write-state todo-write-gptel-thread))))))
-                   '((working) nil)))
-    (should (equal "end of turn"
-                   (plist-get (todo-write-summary todo-write-gptel-thread) :reason)))))
-
 (ert-deftest todo-write-gptel-waits-while-gptel-asks-for-a-permission ()
   (todo-write-gptel-e2e--with-chat port
     (todo-write-gptel-mode)

@@ -166,24 +166,5 @@ The variable `folder' has the name of a folder there."
            (should-not (string-search "ready" output))
            (should (eq 0 (process-exit-status process)))))))))
 
-(ert-deftest todo-write-hub-follows-in-a-daemon-and-answers-emacsclient ()
-  (skip-unless (executable-find "emacsclient"))
-  (todo-write-with-store
-    (let* ((folder (file-name-as-directory (make-temp-file "sessions" t)))
-           (emacs (todo-write-mcp-emacs-start nil :mode nil)))
-      (unwind-protect
-          (should
-           (equal "Dig"
-                  (todo-write-mcp-emacs-eval
-                   emacs
-                   `(progn
-                      ,@todo-write-hub-tests--functions
-                      (let ((file ,(expand-file-name "s.jsonl" folder)))
-                        (write-session file 3)
-                        (plist-get (elt (todo-write-items (todo-write-follow file)) 0)
-                                   :content))))))
-        (todo-write-mcp-emacs-stop emacs)
-        (todo-write-test-delete folder)))))
-
 (provide 'todo-write-hub-e2e-tests)
 ;;; todo-write-hub-e2e-tests.el ends here

@@ -110,25 +110,6 @@ It asks for VERSION of the protocol and has CAPABILITIES."
              (eq 'paused (todo-write-mcp-emacs-eval emacs '(todo-write-state "claude:s"))))))
         (todo-write-mcp-end client)))))
 
-(ert-deftest todo-write-mcp-e2e-two-sessions-at-once-have-two-lists ()
-  (todo-write-mcp-e2e-with-emacs emacs
-    (let ((one (todo-write-mcp-client-start emacs :name "one"))
-          (two (todo-write-mcp-client-start emacs :name "two")))
-      (dolist (client (list one two))
-        (dotimes (n 5)
-          (todo-write-mcp-send
-           client (list :method "tools/call"
-                        :params (list :name "todo_write"
-                                      :arguments (todo-write-test-todos (format "%d" n)))))))
-      (dolist (client (list one two))
-        (dotimes (_ 5)
-          (should (car (todo-write-mcp-answer (todo-write-mcp-read client)))))
-        (todo-write-mcp-end client))
-      (let ((threads (todo-write-mcp-emacs-threads emacs)))
-        (should (equal 2 (length threads)))
-        (dolist (thread threads)
-          (should (equal (todo-write-mcp-emacs-rows emacs thread) '(("4" . "pending")))))))))
-
 (ert-deftest todo-write-mcp-e2e-a-restarted-emacs-gets-the-next-call ()
   (todo-write-mcp-e2e-with-emacs emacs
     (let ((client (with-environment-variables (("CLAUDE_CODE_SESSION_ID" "abc-1"))
@@ -268,18 +249,6 @@ It asks for VERSION of the protocol and has CAPABILITIES."
       (todo-write-mcp-send client "")
       (should (plist-member (todo-write-mcp-ask client '(:jsonrpc "2.0" :id 100 :method "ping"))
                             :result))
-      (todo-write-mcp-end client))))
-
-(ert-deftest todo-write-mcp-e2e-hostile-text-is-text ()
-  (todo-write-mcp-e2e-with-emacs emacs
-    (let ((client (todo-write-mcp-client-start emacs))
-          (texts '("\") (setq todo-write-owned t) (\"" "#.(setq todo-write-owned t)"
-                   "`(,(kill-emacs))" "'; rm -rf ~; echo '" "%s%n $(id) \\" "-nil \"--eval\"")))
-      (should (car (todo-write-mcp-client-call client (apply #'todo-write-test-todos texts))))
-      (should (equal (mapcar #'car (todo-write-mcp-emacs-rows
-                                    emacs (car (todo-write-mcp-emacs-threads emacs))))
-                     texts))
-      (should-not (todo-write-mcp-emacs-eval emacs '(boundp 'todo-write-owned)))
       (todo-write-mcp-end client))))
 
 (ert-deftest todo-write-mcp-e2e-a-session-ends-by-signal-or-by-end-of-input ()

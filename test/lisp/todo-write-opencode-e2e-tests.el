@@ -113,15 +113,6 @@
         (todo-write-opencode-e2e--event host "permission.replied" :sessionID "ses_1"
                                         :requestID id)))))
 
-(ert-deftest todo-write-opencode-e2e-an-answer-in-the-terminal-withdraws-the-request ()
-  (todo-write-opencode-e2e--with host
-    (let ((request (todo-write-opencode-e2e--asks host "per_1")))
-      (todo-write-opencode-e2e--event host "permission.replied" :sessionID "ses_1"
-                                      :requestID "per_1" :reply "once")
-      (todo-write-test-wait (lambda () (not (todo-write-request-open-p request)))))
-    (should-not (seq-find (lambda (line) (equal "post" (plist-get line :asked)))
-                          (todo-write-opencode-e2e--lines host)))))
-
 (ert-deftest todo-write-opencode-e2e-a-withdrawn-request-answers-nothing ()
   (todo-write-opencode-e2e--with host
     (let ((request (todo-write-opencode-e2e--asks host "per_1")))

@@ -111,6 +111,7 @@ prints anything else to standard output or standard error."
       (todo-write-test-delete folder))))
 
 (ert-deftest todo-write-a-panic-ends-following-one-session-at-most ()
+  :tags '(:thorough)
   (let ((folder (file-name-as-directory (make-temp-file "todo-write-panic" t))))
     (unwind-protect
         (todo-write-with-store
