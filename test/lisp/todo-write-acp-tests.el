@@ -95,14 +95,6 @@
           (should (equal (plist-get (car (plist-get outcome :errors)) :path) path)))))
     (should (equal (todo-write-test-contents "acp-bad") '("Read" "Write" "Send")))))
 
-(ert-deftest todo-write-acp-removes-cancelled-entries ()
-  (todo-write-with-store
-    (todo-write-acp-tests--write
-     "acp-cancelled"
-     "[{\"content\": \"Kept\", \"priority\": \"low\", \"status\": \"pending\"},
-       {\"content\": \"Given up\", \"priority\": \"low\", \"status\": \"cancelled\"}]")
-    (should (equal (todo-write-test-contents "acp-cancelled") '("Kept")))))
-
 ;;; Texts
 
 (defun todo-write-acp-tests--send (thread &rest entries)
@@ -564,14 +556,6 @@ What acp.el would do is done by replaying a record."
     (todo-write-acp-tests--with-record name
       (should (equal (todo-write-test-rows thread) rows))
       (should (= 2 (length (todo-write-revisions thread)))))))
-
-(ert-deftest todo-write-acp-ignores-the-empty-plan-of-copilot ()
-  (todo-write-acp-tests--with-record 'copilot
-    (todo-write-test-write thread "Mine")
-    (dolist (event (todo-write-acp-tests--record "acp-agents.eld" 'copilot))
-      (when (eq 'notification (car event))
-        (todo-write-acp-tests--replay client event)))
-    (should (equal (todo-write-test-contents thread) '("Mine")))))
 
 ;;; Turns
 

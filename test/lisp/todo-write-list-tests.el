@@ -473,14 +473,6 @@
       (should (equal "key-1" (buffer-local-value 'todo-write-view-thread
                                                  (get-buffer todo-write-view-buffer-name)))))))
 
-(defconst todo-write-list-tests--hostile
-  "Log\\{global-map}in \\[save-buffers-kill-emacs] %s \u202e\u200b\e[31m\nnext"
-  "A title that would expand, reverse text, color a terminal or break a line.")
-
-(defun todo-write-list-tests--harmless-p (text)
-  "Return non-nil if TEXT shows no character of the hostile title raw."
-  (not (string-match-p "[\u202e\u200b\e\n]" text)))
-
 (ert-deftest todo-write-completion-has-columns-a-category-and-keys ()
   (todo-write-list-tests--with
     (pcase-dolist (`(,key . ,title) '(("k1" . "Login") ("k2" . "Refactor 長い names of it all")))
@@ -508,25 +500,6 @@
         (pcase-dolist (`(,title ,_ ,suffix)
                        (funcall (completion-metadata-get metadata 'affixation-function) titles))
           (should (< (string-width (concat title suffix)) 44)))))))
-
-(ert-deftest todo-write-completion-shows-hostile-titles-and-keys-literally ()
-  (todo-write-list-tests--with
-    (dolist (key (list "claude:1" "claude:2" (concat "mcp:" todo-write-list-tests--hostile)))
-      (todo-write-observe key "TITLE" todo-write-list-tests--hostile))
-    (todo-write-test-write (concat "gptel:" todo-write-list-tests--hostile) "One")
-    (let (shown)
-      (cl-letf (((symbol-function 'completing-read)
-                 (lambda (prompt table &rest _)
-                   (let ((affix (completion-metadata-get (completion-metadata "" table nil)
-                                                         'affixation-function))
-                         (titles (all-completions "" table)))
-                     (setq shown (cons prompt (append titles (mapcar (lambda (row) (nth 2 row))
-                                                                     (funcall affix titles)))))
-                     (car (last titles))))))
-        (should (member (todo-write-read-thread "Plan: ") (todo-write-threads))))
-      (should (= (length shown) 9))
-      (dolist (text shown)
-        (should (todo-write-list-tests--harmless-p text))))))
 
 (ert-deftest todo-write-show-begins-with-the-parent-of-a-subagent ()
   (todo-write-list-tests--with

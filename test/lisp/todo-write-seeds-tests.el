@@ -49,19 +49,6 @@ The lists are PREVIOUS and CURRENT."
   "Return the sorted keys of OBJECT, an alist, as symbols."
   (sort (mapcar #'car object) #'string<))
 
-(ert-deftest todo-write-seeds-mixed-changes-are-told-apart-and-have-their-positions ()
-  "Seed 000, 9.1, 10.1 and 10.2."
-  (should (equal (seq-map (lambda (change)
-                            (todo-write-seeds-tests--values
-                             change :type :itemId :position :previousPosition))
-                          (plist-get (todo-write-diff
-                                      (todo-write-seeds-tests--list "1" "2" "3")
-                                      (vector (todo-write-seeds-tests--item "1" "Task 1")
-                                              (todo-write-seeds-tests--item "2" "Task 2 Updated")
-                                              (todo-write-seeds-tests--item "4" "Task 4")))
-                                     :changes))
-                 '(("modified" "2" 1 nil) ("added" "4" 2 nil) ("removed" "3" nil 2)))))
-
 (ert-deftest todo-write-seeds-an-undefined-list-is-an-empty-one ()
   "Seed 000, 1.1 and 9.1: added and removed items, and 5: undefined states."
   (let ((list (todo-write-seeds-tests--list "1" "2")))
@@ -257,8 +244,8 @@ The time of creation is compared, that of an update is not."
   "Seed 001, 1 and 4: the fields of a stream event."
   (todo-write-with-store
     (todo-write-test-write "a" '("Read" "completed") '("Ship" "in_progress"))
-    (let ((event (todo-write-seeds-tests--think "Hm" :call-context "EXECUTION_THOUGHTS"
-                                                :trace-id "request" :session-id "session")))
+    (let ((event (todo-write-seeds-tests--think "Hm" :call-context 'EXECUTION_THOUGHTS
+                                                :trace-id "request" :session-id 'session)))
       (should (natnump (plist-get event :timestamp)))
       (should (equal (cl-loop for (key) on event by #'cddr collect key)
                      '(:data :timestamp :type :tokenType :phase :stepId :stepDescription

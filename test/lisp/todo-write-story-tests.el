@@ -462,29 +462,6 @@
     (with-current-buffer "*todo-write-diff*"
       (should (string-match-p "^\\+\\+\\+ b/b$" (buffer-string))))))
 
-(ert-deftest todo-write-diff-takes-back-a-change-of-the-agent ()
-  (let ((folder (file-name-as-directory (make-temp-file "todo-write" t))))
-    (unwind-protect
-        (todo-write-test-with-view
-          (todo-write-begin "a" :project folder)
-          (todo-write-test-write "a" '("One" "in_progress"))
-          (let ((file (concat folder "shelf.txt")))
-            (with-temp-file file (insert "one\ntwo\nthree\n"))
-            (todo-write-story-tests--call
-             "c" "Edit" (list :file_path file) "done" :outcome 'ok
-             :files (list (list :path file :oldText "one\n2\nthree\n"
-                                :newText "one\ntwo\nthree\n")))
-            (todo-write-show-diff "a" "t1")
-            (with-current-buffer "*todo-write-diff*"
-              (goto-char (point-min))
-              (diff-hunk-next)
-              (diff-apply-hunk t))
-            (with-current-buffer (get-file-buffer file)
-              (should (equal (buffer-string) "one\n2\nthree\n"))
-              (set-buffer-modified-p nil)
-              (kill-buffer))))
-      (delete-directory folder t))))
-
 (ert-deftest todo-write-diff-in-a-chat-is-that-of-its-plan ()
   (todo-write-with-store
     (todo-write-test-write "chat" "One")

@@ -61,24 +61,6 @@
       (todo-write-undo "a")
       (should (equal (think) '("execution" nil))))))
 
-(ert-deftest todo-write-the-hosts-context-applies-from-its-token-on ()
-  (todo-write-with-store
-    (pcase-dolist (`(,call-context ,thinking ,trace ,session ,token-type)
-                   '((nil nil nil nil "LLM_RESPONSE")
-                     (nil t nil nil "LLM_THINKING")
-                     ("SYNTHESIS_THOUGHTS" t nil nil "SYNTHESIS_LLM_THINKING")
-                     ("SYNTHESIS_THOUGHTS" nil "one" nil "SYNTHESIS_LLM_RESPONSE")
-                     ("SYNTHESIS_THOUGHTS" nil "two" nil "SYNTHESIS_LLM_RESPONSE")
-                     ("AGENT_THOUGHT" nil "two" "one" "LLM_RESPONSE")
-                     (EXECUTION_THOUGHTS nil "two" two "EXECUTION_LLM_RESPONSE")))
-      (dotimes (_ 2)
-        (should (equal (todo-write-stream-tests--value
-                        (todo-write-stream "a" :type "TOKEN" :data "x" :thinking thinking
-                                           :call-context call-context :trace-id trace
-                                           :session-id session)
-                        :tokenType :traceId :sessionId)
-                       (list token-type trace (and session (format "%s" session)))))))))
-
 (ert-deftest todo-write-streams-of-several-threads-do-not-mix ()
   (todo-write-stream-tests--hearing heard '(:thread "b")
     (dotimes (n 3)

@@ -54,27 +54,6 @@ Leave out times if WITHOUT-TIMES is non-nil."
                          (get-text-property position 'display)
                          (get-text-property position 'todo-write-id))))
 
-(ert-deftest todo-write-view-changed-rows-look-as-in-a-full-redraw ()
-  (todo-write-test-with-view
-    (dolist (steps '((0 1 8) (9 10 11) (12 9) (3 10)))
-      (dolist (current steps)
-        (apply #'todo-write-test-write "a"
-               (mapcar (lambda (n)
-                         (list (format "Task %d of a dozen" n)
-                               (cond ((< n current) "completed")
-                                     ((= n current) "in_progress")
-                                     (t "pending"))))
-                       (number-sequence 0 11))))
-      (let ((redrawn (todo-write-view-tests--look t)))
-        (todo-write-view-refresh)
-        (should (equal redrawn (todo-write-view-tests--look t)))))))
-
-(ert-deftest todo-write-view-header-has-title-count-and-bar ()
-  (todo-write-test-with-view
-    (todo-write-observe "a" "TITLE" "Tidy up")
-    (todo-write-test-write "a" '("One" "completed") "Two")
-    (should (string-match-p "\\` Tidy up +1/2  ━+─+\\'" (todo-write-view-tests--header)))))
-
 (ert-deftest todo-write-view-says-when-all-is-done ()
   (todo-write-test-with-view
     (todo-write-test-write "a" '("One" "completed"))
@@ -306,16 +285,6 @@ Leave out times if WITHOUT-TIMES is non-nil."
       (should (equal (mapcar (lambda (row) (string-trim-right row " +yours"))
                              (todo-write-view-tests--rows))
                      '(" ○ One" " ○ Theirs"))))))
-
-(ert-deftest todo-write-view-without-a-thread-shows-the-first-that-is-written ()
-  (todo-write-with-store
-    (unwind-protect
-        (with-current-buffer (todo-write-show)
-          (should-not todo-write-view-thread)
-          (todo-write-test-write "a" "One")
-          (should (equal todo-write-view-thread "a"))
-          (should (string-match-p "One" (buffer-string))))
-      (mapc #'kill-buffer (todo-write-view-draw-live-buffers)))))
 
 (ert-deftest todo-write-view-strikes-dropped-tasks-until-the-next-revision ()
   (todo-write-test-with-view
@@ -820,19 +789,6 @@ Leave out times if WITHOUT-TIMES is non-nil."
             (should (re-search-forward "Follow a .*session" nil t)))
         (kill-buffer buffer)))))
 
-(ert-deftest todo-write-view-draws-a-hidden-plan-when-it-is-shown ()
-  (todo-write-test-with-view
-    (let ((plan (current-buffer)))
-      (todo-write-test-write "a" "One")
-      (todo-write-redraw)
-      (switch-to-buffer "*scratch*")
-      (todo-write-test-write "a" "One" "Two")
-      (todo-write-redraw)
-      (should-not (string-search "Two" (with-current-buffer plan (buffer-string))))
-      (switch-to-buffer plan)
-      ;; As redisplay does.
-      (run-hook-with-args 'window-buffer-change-functions (selected-window))
-      (should (string-search "Two" (buffer-string))))))
 
 (ert-deftest todo-write-view-flashes-what-changed-but-not-another-plan ()
   (todo-write-test-with-view
