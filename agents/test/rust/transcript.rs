@@ -5,7 +5,7 @@ mod codex;
 mod codex_subagents;
 mod followed;
 mod prompts;
-pub mod recorded;
+mod recorded;
 mod session;
 mod states;
 mod times;

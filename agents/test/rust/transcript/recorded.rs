@@ -71,25 +71,21 @@ fn known(store: &mut Store) -> BTreeMap<String, Known> {
 }
 
 /// An Emacs that follows a transcript.
-pub struct Emacs {
-    pub store: Store,
+struct Emacs {
+    store: Store,
     follower: Follower,
     recorder: Recorder,
 }
 
 impl Emacs {
     fn start(journals: &Path, file: &Path) -> Emacs {
-        Emacs::with_limit(usize::MAX, journals, file)
-    }
-
-    /// One that keeps so many observations of a thread in memory.
-    pub fn with_limit(history_limit: usize, journals: &Path, file: &Path) -> Emacs {
-        let storage = Storage { folder: Some(journals.to_owned()), history_limit, ..Storage::default() };
+        let storage =
+            Storage { folder: Some(journals.to_owned()), history_limit: usize::MAX, ..Storage::default() };
         let follower = Follower::new(file.to_owned(), Options::default());
         Emacs { store: Store::new(storage), follower, recorder: Recorder::default() }
     }
 
-    pub fn read(&mut self) -> &mut Emacs {
+    fn read(&mut self) -> &mut Emacs {
         let appended = read_all(&mut self.follower).unwrap();
         if appended.change == TailChange::Replaced {
             self.recorder.restart();
@@ -105,7 +101,7 @@ impl Emacs {
     }
 }
 
-pub fn append(file: &Path, bytes: &[u8]) {
+fn append(file: &Path, bytes: &[u8]) {
     OpenOptions::new().append(true).create(true).open(file).unwrap().write_all(bytes).unwrap();
 }
 
@@ -264,6 +260,10 @@ fn assert_recorded_once(transcript: &Path, least: impl FnMut() -> usize) {
         assert_eq!((&found.list, found.revisions), (&known.list, known.revisions), "{context}");
         assert!(found.work == known.work, "{context}: {:?}", (&found.work[..3], &known.work[..3]));
         assert_eq!(found_turns, turns, "{context}");
+        for part in [0, 1] {
+            let of_turns = sums(turns.iter().filter_map(|(.., work)| work[part].as_ref()));
+            assert_eq!(of_turns, sums(known.work[part].iter()), "{context}");
+        }
     }
 }
 
@@ -491,12 +491,15 @@ impl Forked {
     }
 }
 
-/// The work in all of a session's main thread: commands, lines and edits, and tokens.
-fn figures(known: &BTreeMap<String, Known>, key: &str) -> [u64; 7] {
-    let Some(Some(work)) = known.get(key).map(|known| &known.work[0]) else { return [0; 7] };
+/// Commands, lines and edits, and tokens.
+fn figures(work: &Work) -> [u64; 7] {
     let (commands, tokens) = (work.commands, work.tokens);
     let all = tokens.input + tokens.cache_read + tokens.cache_write;
     [commands.run, commands.failed, work.added, work.removed, work.edits, all, tokens.output]
+}
+
+fn sums<'w>(works: impl Iterator<Item = &'w Work>) -> [u64; 7] {
+    works.map(figures).fold([0; 7], |sum, one| std::array::from_fn(|n| sum[n] + one[n]))
 }
 
 #[test]
@@ -521,9 +524,8 @@ fn a_fork_of_every_recorded_session_is_recorded_once_and_counts_no_work_of_that_
         assert_eq!(known_by_pieces(&fork, &mut random, &mut happened), of_fork, "{}", path.display());
         assert_eq!(both.len(), before.len() + of_fork.len(), "{}", path.display());
         let sum = |known: &BTreeMap<String, Known>| {
-            let keys = known.keys().filter(|key| !key.contains('/'));
-            keys.map(|key| figures(known, key))
-                .fold([0; 7], |sum, one| std::array::from_fn(|n| sum[n] + one[n]))
+            let main = known.iter().filter(|(key, _)| !key.contains('/'));
+            sums(main.filter_map(|(_, known)| known.work[0].as_ref()))
         };
         assert_eq!(sum(&both), sum(&known_at_once(&whole)), "{}", path.display());
     }
