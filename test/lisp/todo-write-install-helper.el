@@ -26,58 +26,50 @@
   (expand-file-name "../.." (file-name-directory (or load-file-name buffer-file-name)))
   "The repository.")
 
-(defconst todo-write-install-recipes
-  '("(todo-write :type git :repo \"https://example.org/todo-write\" :inherit nil
-   :files (\"lisp/*.el\" \"src\" \"Cargo.toml\" \"Cargo.lock\"
-           (\"agents\" \"agents/Cargo.toml\" \"agents/src\" \"agents/plugin\")))"
-    "(efrit-do :type git :repo \"https://example.org/todo-write\" :inherit nil
-   :files (\"efrit-do/*.el\" (\"demo\" \"efrit-do/demo/refactor-login.json\" \"efrit-do/demo/login\")))")
-  "The recipes of doc/todo-write.org, without queries of archives.")
-
 (defconst todo-write-install-release-file
   (format "todo-write-dyn-%s%s" (todo-write-get--machine) module-file-suffix)
   "Name of the module in a release.")
 
 (cl-defstruct (todo-write-install-way
                (:constructor todo-write-install-way
-                             (name emacs &key elsewhere shell once init built)))
+                             (name &key elsewhere shell once init built)))
   "A way to install the package.
-NAME is a title, EMACS the oldest version that supports the way.  SHELL
-is a list of shell commands, ONCE a form for the first session, INIT the
-text of the init file.  BUILT is non-nil if the module exists before the
-first session.  In all of them, ~ is an empty home.
+NAME is a title, SHELL a list of shell commands, ONCE a form for the
+first session, INIT the text of the init file.  BUILT is non-nil if the
+module exists before the first session.  In all of them, ~ is an empty
+home.
 ELSEWHERE is a list of shell commands for a machine that has Rust; if it
 is non-nil, the rest of the way is tried without Rust."
-  name emacs elsewhere shell once init built)
+  name elsewhere shell once init built)
 
 (defconst todo-write-install-ways
   (list
    (todo-write-install-way
-    "A checkout" "28.1" :built t
+    "A checkout" :built t
     :shell '("git clone --quiet https://example.org/todo-write ~/src/todo-write"
              "make --no-print-directory -C ~/src/todo-write build")
     :init "(load \"~/src/todo-write/lisp/todo-write-autoloads\" nil t)
 (load \"~/src/todo-write/efrit-do/efrit-do-autoloads\" nil t)")
    (todo-write-install-way
-    "A checkout, without make" "28.1"
+    "A checkout, without make"
     :shell '("git clone --quiet https://example.org/todo-write ~/src/todo-write")
     :init "(add-to-list 'load-path \"~/src/todo-write/lisp\")
 (require 'todo-write-view)")
    (todo-write-install-way
-    "make install" "28.1" :built t
+    "make install" :built t
     :shell '("git clone --quiet https://example.org/todo-write ~/src/todo-write"
              "make --no-print-directory -C ~/src/todo-write install")
     :init "(load \"~/.emacs.d/site-lisp/todo-write/todo-write-autoloads\" nil t)
 (load \"~/.emacs.d/site-lisp/efrit-do/efrit-do-autoloads\" nil t)")
    (todo-write-install-way
-    "package-install-file" "28.1"
+    "package-install-file"
     :shell '("git clone --quiet https://example.org/todo-write ~/src/todo-write"
              "DIST=~ ~/src/todo-write/bin/package")
     :once '(progn (package-install-file "~/todo-write-0.3.0.tar")
                   (package-install-file "~/efrit-do-0.3.0.tar"))
     :init "")
    (todo-write-install-way
-    "A package with the module" "28.1" :built t
+    "A package with the module" :built t
     :elsewhere '("git clone --quiet https://example.org/todo-write ~/src/todo-write"
                  "make --no-print-directory -C ~/src/todo-write package MODULE=1 DIST=$HOME"
                  "rm -r ~/src")
@@ -85,7 +77,7 @@ is non-nil, the rest of the way is tried without Rust."
                   (package-install-file "~/efrit-do-0.3.0.tar"))
     :init "")
    (todo-write-install-way
-    "The package of a release" "28.1"
+    "The package of a release"
     :elsewhere (list "git clone --quiet https://example.org/todo-write ~/src/todo-write"
                      "make --no-print-directory -C ~/src/todo-write build"
                      (concat "mkdir -p $SERVED && cp ~/src/todo-write/lisp/todo-write-dyn.* $SERVED/"
@@ -96,29 +88,16 @@ is non-nil, the rest of the way is tried without Rust."
                   (package-install-file "~/efrit-do-0.3.0.tar"))
     :init "")
    (todo-write-install-way
-    "package-vc-install" "30.1"
+    "package-vc-install"
     :once '(progn (package-vc-install
                    '(todo-write :url "https://example.org/todo-write" :lisp-dir "lisp"))
                   (package-vc-install
                    '(efrit-do :url "https://example.org/todo-write" :lisp-dir "efrit-do")))
     :init "")
    (todo-write-install-way
-    "use-package :vc" "30.1"
+    "use-package :vc"
     :init "(use-package todo-write
-  :vc (:url \"https://example.org/todo-write\" :lisp-dir \"lisp\" :rev :newest))")
-   (todo-write-install-way
-    "straight" "28.1"
-    :shell '("git clone --quiet https://github.com/radian-software/straight.el ~/.emacs.d/straight/repos/straight.el")
-    :init (concat "(load \"~/.emacs.d/straight/repos/straight.el/bootstrap.el\" nil t)
-" (mapconcat (lambda (recipe) (format "(straight-use-package\n '%s)" recipe))
-             todo-write-install-recipes "\n")))
-   (todo-write-install-way
-    "elpaca" "28.1"
-    :shell '("git clone --quiet https://github.com/progfolio/elpaca ~/.emacs.d/elpaca/sources/elpaca"
-             "sed '/^;; Local Var/,$d' ~/.emacs.d/elpaca/sources/elpaca/doc/installer.el >~/.emacs.d/init.el")
-    :init (concat (mapconcat (lambda (recipe) (format "(elpaca\n %s)" recipe))
-                             todo-write-install-recipes "\n")
-                  "\n(elpaca-wait)")))
+  :vc (:url \"https://example.org/todo-write\" :lisp-dir \"lisp\" :rev :newest))"))
   "The ways to install the package.")
 
 (defun todo-write-install-way-named (name)
@@ -195,18 +174,6 @@ It is always the same, because rustc builds incrementally only in one folder."
     (make-directory home)
     home))
 
-(defun todo-write-install--addresses (home)
-  "Return replacements of git addresses, as an alist of (PLACE . ADDRESS).
-With them, the init files in HOME are those of users and need no network."
-  (append `((,(concat "file://" home "/github/todo-write")
-             . "https://example.org/todo-write"))
-          (delq nil
-                (mapcar (pcase-lambda (`(,variable . ,address))
-                          (when-let ((place (getenv variable)))
-                            (cons (concat "file://" place) address)))
-                        '(("STRAIGHT" . "https://github.com/radian-software/straight.el")
-                          ("ELPACA" . "https://github.com/progfolio/elpaca"))))))
-
 (defun todo-write-install--repository (home)
   "Make a repository of the current files that replaces the one on GitHub in HOME."
   (make-directory (expand-file-name ".emacs.d" home))
@@ -217,8 +184,9 @@ With them, the init files in HOME are those of users and need no network."
   (with-temp-file (expand-file-name ".gitconfig" home)
     ;; In a container the files may be another user's.
     (insert "[safe]\n\tdirectory = *\n")
-    (pcase-dolist (`(,place . ,address) (todo-write-install--addresses home))
-      (insert (format "[url %S]\n\tinsteadOf = %S\n" place address))))
+    ;; The init files are those of users, and need no network.
+    (insert (format "[url %S]\n\tinsteadOf = %S\n" (concat "file://" home "/github/todo-write")
+                    "https://example.org/todo-write")))
   (let ((tree (shell-quote-argument todo-write-install-root)))
     (todo-write-install--shell
      home
