@@ -586,12 +586,6 @@ transitions, (KEY . STATE), newest first."
                    (funcall (get-text-property 0 'help-echo todo-write-mode-line-string)
                             nil nil nil)))))
 
-(ert-deftest todo-write-mode-line-click-goes-to-the-agent-that-waits ()
-  (todo-write-attention-tests--with-chats '("a")
-    (todo-write-set-activity "a" 'waiting)
-    (todo-write-mode-line-show `(mouse-1 (,(selected-window) mode-line (0 . 0) 0)))
-    (should (equal "chat a" (buffer-name (window-buffer))))))
-
 (ert-deftest todo-write-attention-each-way-to-an-agent-leads-to-its-open-request ()
   (dolist (go (list #'todo-write-next-waiting
                     (lambda ()

@@ -6,15 +6,14 @@
 ;;; Commentary:
 
 ;; These tests run `todo-write-mcp permission' as Claude Code does, and a separate
-;; Emacs in which the user answers.  What each answer becomes for Claude Code is tested
-;; in agents/src/hooks/permission.rs.  This Emacs has the place of Claude Code: it keeps
-;; the process file that the hook watches.
+;; Emacs in which the user answers; the keys are in todo-write-answer-e2e-tests.el.  What
+;; each answer becomes for Claude Code is tested in agents/src/hooks/permission.rs.  This
+;; Emacs has the place of Claude Code: it keeps the process file that the hook watches.
 
 ;;; Code:
 
 (require 'ert)
 (require 'todo-write-mcp-helper)
-(require 'todo-write-user-helper)
 
 (defvar todo-write-permission-e2e--home nil "Folder of Claude Code's files.")
 
@@ -123,59 +122,6 @@ It must exit with 0."
       (should (process-live-p one))
       (todo-write-permission-e2e--answer emacs '(:behavior "allow"))
       (should (equal "{\"behavior\":\"allow\"}" (todo-write-permission-e2e--decision one))))))
-
-;;; The user's keys
-
-(defun todo-write-permission-e2e--keys (socket keys text &rest fields)
-  "Let a hook ask with FIELDS through SOCKET; press KEYS, then type TEXT, or nil.
-Return the decision that the hook prints."
-  (let ((hook (todo-write-permission-e2e--start
-               socket (apply #'todo-write-permission-e2e--input fields))))
-    (todo-write-test-wait (lambda () (todo-write-user-eval '(and (todo-write-requests) t))))
-    (should-not (equal "*todo-write-request*"
-                       (todo-write-user-eval '(buffer-name (window-buffer)))))
-    (todo-write-user-eval '(progn (run-at-time 0 nil #'todo-write-answer) t))
-    (todo-write-test-wait
-     (lambda () (equal "*todo-write-request*"
-                       (todo-write-user-eval '(buffer-name (window-buffer))))))
-    ;; Each key after a pause in which it can count.
-    (seq-doseq (key keys)
-      (todo-write-test-wait (lambda () (todo-write-user-eval 'todo-write-answer-keys--armed)))
-      (todo-write-user-type (string key)))
-    (when text (todo-write-user-type text))
-    (todo-write-permission-e2e--decision hook)))
-
-(ert-deftest todo-write-permission-e2e-the-users-keys-reach-claude-code ()
-  (let ((todo-write-permission-e2e--home (make-temp-file "claude" t))
-        (socket (todo-write-mcp-helper-socket)))
-    (make-directory (expand-file-name "sessions" todo-write-permission-e2e--home))
-    (todo-write-permission-e2e--say "waiting")
-    (todo-write-user-call
-     24 80
-     (lambda ()
-       (todo-write-user-eval '(require 'todo-write-answer) '(require 'todo-write-agents)
-                             `(setq todo-write-socket ,socket) '(todo-write-agents-mode) t)
-       (todo-write-test-wait (lambda () (todo-write-user-eval '(todo-write-socket-state))))
-       (should (equal "{\"behavior\":\"allow\"}" (todo-write-permission-e2e--keys socket "y" nil)))
-       (should (string-prefix-p "{\"behavior\":\"allow\",\"updatedPermissions\":[{\"type\":\"addRules\""
-                                (todo-write-permission-e2e--keys socket "AA" nil)))
-       (should (equal "{\"behavior\":\"deny\",\"message\":\"The user said no.\",\"interrupt\":true}"
-                      (todo-write-permission-e2e--keys socket "n" nil)))
-       (should (equal "{\"behavior\":\"deny\",\"message\":\"Use make check\"}"
-                      (todo-write-permission-e2e--keys socket "N" "Use make check\r")))
-       (should (string-suffix-p
-                "\"answers\":{\"Tools?\":\"Rake, Fork\",\"Which?\":\"Blue\"}}}"
-                (todo-write-permission-e2e--keys
-                 socket "213\r" nil :tool_name "AskUserQuestion"
-                 :tool_input '(:questions [(:question "Which?" :options [(:label "Red") (:label "Blue")])
-                                           (:question "Tools?" :multiSelect t
-                                            :options [(:label "Rake") (:label "Hoe")
-                                                      (:label "Fork")])]))))
-       (should (equal (concat "{\"behavior\":\"allow\",\"updatedInput\":{\"plan\":\"# Plan\"},"
-                              "\"updatedPermissions\":[{\"type\":\"setMode\",\"mode\":\"default\","
-                              "\"destination\":\"session\"}]}")
-                      (todo-write-permission-e2e--keys socket "y" nil :tool_name "ExitPlanMode"
-                                                       :tool_input '(:plan "# Plan"))))))))
 
 ;;; Answered elsewhere
 

@@ -393,19 +393,6 @@ Use this when:\\n- Breaking down a complex task into steps\\n\
         (should (plist-get outcome :is-error))
         (should (string-search "todo_write" (plist-get outcome :content)))))))
 
-(ert-deftest todo-write-seeds-a-call-is-applied-whole-or-not-at-all ()
-  "Seed 003, \"Why this design works\" 2, and Option B 4: validation."
-  (todo-write-with-store
-    (todo-write-test-write "a" "Kept")
-    (let* ((outcome (todo-write "a" (todo-write-test-todos '("Kept" "completed") '("X" "blocked"))))
-           (problem (car (plist-get outcome :errors))))
-      (should (equal (todo-write-seeds-tests--values outcome :ok :revision :changes) '(nil 1 nil)))
-      (should (equal (todo-write-seeds-tests--values problem :path :received)
-                     '("todos[1].status" "\"blocked\"")))
-      (should (string-search "in_progress" (plist-get problem :expected)))
-      (should (string-search "todos[1].status" (plist-get outcome :result)))
-      (should (equal (mapcar #'butlast (todo-write-test-rows "a")) '(("Kept" "pending")))))))
-
 ;;; 003: the four bugs
 
 (defun todo-write-seeds-tests--call (&rest entries)
@@ -446,24 +433,6 @@ subscribers heard.  The tool \"count\" returns how often it ran."
   (should (equal (plist-get (car (todo-write-seeds-tests--play)) :result)
                  "The agent said nothing and ran no tool.")))
 
-(ert-deftest todo-write-seeds-no-tool-runs-and-nothing-is-sent-after-the-breaker-trips ()
-  "Seed 003, ef-9jp."
-  (pcase-let* ((count '(:tool "count"))
-               (`(,outcome . ,heard)
-                (todo-write-seeds-tests--play
-                 (list (todo-write-seeds-tests--call '("A" "in_progress")))
-                 (list count) (list count count) (list count '(:tool "read_file")) (list count)))
-               (types (mapcar (lambda (event) (plist-get event :type)) heard)))
-    (should (equal (todo-write-seeds-tests--values outcome :status :state) '(stopped paused)))
-    (should (string-search "3 times in a row" (plist-get outcome :reason)))
-    (should (string-search (plist-get outcome :reason) (plist-get outcome :result)))
-    (should (equal (mapcar (lambda (result) (plist-get result :content))
-                           (cdr (plist-get outcome :tool-results)))
-                   '("run 1" "run 2" "run 3")))
-    (should (= 4 (length (todo-write-seeds-tests--of-type "LLM_STREAM_START" heard))))
-    (should-not (seq-intersection (member "ERROR" types)
-                                  '("LLM_STREAM_START" "TOOL_CALL" "TOOL_EXECUTION")))))
-
 (ert-deftest todo-write-seeds-the-model-is-told-when-to-plan ()
   "Seed 003, ef-utf, and design principle 5."
   (should (string-match-p "Plan with todo_write .*three or more" efrit-do-system-prompt))
@@ -496,27 +465,6 @@ subscribers heard.  The tool \"count\" returns how often it ran."
                    "SYNTHESIS" "FINAL_RESPONSE"))))
 
 ;;; 003: open questions
-
-(ert-deftest todo-write-seeds-a-list-outlives-its-emacs ()
-  "Seed 003, open question 1."
-  (todo-write-with-store
-    (todo-write-test-child
-     '(todo-write "a" '(:todos [(:content "漢 One" :status "completed" :activeForm "F")
-                                (:content "Two" :status "pending" :activeForm "G")]) "host")
-     '(todo-write-edit "a" 'rename "t2" "Zwei")
-     '(todo-write-observe "a" "INTENT" "Count")
-     '(prin1 t))
-    (should (equal (todo-write-test-rows "a")
-                   '(("漢 One" "completed" "F") ("Zwei" "pending" "Zwei"))))
-    (should (equal (mapcar (lambda (revision) (plist-get revision :author))
-                           (todo-write-revisions "a"))
-                   '("agent" "user")))
-    (should (equal (todo-write-test-contents "a" 1) '("漢 One" "Two")))
-    (should (equal (plist-get (aref (todo-write-observations "a" :type "INTENT") 0) :content)
-                   "Count"))
-    (ert-info ("New ids continue after the old ones")
-      (todo-write-edit "a" 'add "Three")
-      (should (equal (todo-write-test-id "a" "Three") "t3")))))
 
 (ert-deftest todo-write-seeds-the-list-of-a-subagent-has-its-parent-and-tasks-are-flat ()
   "Seed 003, open question 2."

@@ -194,9 +194,13 @@ mod tests {
     }
 
     #[test]
-    fn yes_allows_once_and_always_passes_the_chosen_suggestion_verbatim() {
+    fn yes_allows_once_no_stops_the_turn_and_always_passes_the_chosen_suggestion_verbatim() {
         let decided = |choice| decision(&command(), &choice).unwrap().to_string();
         assert_eq!(decided(json!({"behavior": "allow"})), r#"{"behavior":"allow"}"#);
+        assert_eq!(
+            decided(json!({"behavior": "deny", "interrupt": true})),
+            r#"{"behavior":"deny","message":"The user said no.","interrupt":true}"#
+        );
         assert_eq!(
             decided(json!({"behavior": "allow", "suggestion": 0})),
             r#"{"behavior":"allow","updatedPermissions":[{"type":"addRules","rules":[{"ruleContent":"npm test *","toolName":"Bash","new":[1,{"b":2,"a":1}]}],"behavior":"allow","destination":"localSettings"}]}"#

@@ -191,6 +191,30 @@ mod tests {
     }
 
     #[test]
+    fn a_client_gets_the_version_that_it_asks_for_if_that_is_known() {
+        for (asked, given) in [
+            ("2024-11-05", "2024-11-05"),
+            ("2025-06-18", "2025-06-18"),
+            ("1999-01-01", VERSIONS[0]),
+            ("2026-07-28", VERSIONS[0]),
+        ] {
+            let answer = early().0.take(&initialize(asked)).unwrap();
+            assert_eq!(answer["result"]["protocolVersion"], given);
+        }
+    }
+
+    #[test]
+    fn notifications_are_not_answered_also_before_a_session() {
+        let cancelled = br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+        let early_one = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        let (mut early, mut server) = (early().0, initialized().0);
+        assert_eq!(
+            [early.take(early_one), early.take(cancelled), server.take(cancelled)],
+            [None, None, None]
+        );
+    }
+
+    #[test]
     fn requests_whose_parameters_cannot_be_meant_are_refused() {
         let (mut early, mut server) = (early().0, initialized().0);
         for answer in [
