@@ -136,33 +136,26 @@
                            (car (todo-write-mock-answers port))))
     (should (eq (todo-write-state todo-write-gptel-thread) 'empty))))
 
-(defmacro todo-write-gptel-e2e--doing (&rest body)
-  "Run BODY; return the activities that were reported meanwhile, in order."
-  (declare (indent 0) (debug t))
-  `(let (doing)
-     (todo-write-test-listening
-         (lambda (thread what _data)
-           (when (eq what 'activity)
-             (push (todo-write-activity thread) doing)))
-       ,@body)
-     (nreverse doing)))
-
 (ert-deftest todo-write-gptel-waits-while-gptel-asks-for-a-permission ()
   (todo-write-gptel-e2e--with-chat port
     (todo-write-gptel-mode)
     (todo-write-gptel-e2e--use 'openai port)
     (let* ((gptel-confirm-tool-calls t)
            (thread (todo-write-gptel--ensure-thread))
-           (waits (lambda () (eq 'waiting (car (todo-write-activity thread))))))
-      (should (equal (todo-write-gptel-e2e--doing
-                       (todo-write-gptel-e2e--say "Bake a cake")
-                       (todo-write-test-wait waits)
-                       (todo-write-gptel-e2e--press "C-c C-c")
-                       (todo-write-test-wait waits)
-                       (should (equal (todo-write-test-contents thread)
-                                      '("Mix the dough" "Heat the oven")))
-                       ;; gptel does not tell that the user cancels a call.
-                       (todo-write-gptel-e2e--press "C-c C-k"))
+           (waits (lambda () (eq 'waiting (car (todo-write-activity thread)))))
+           doing)
+      (todo-write-test-listening
+          (lambda (thread what _data)
+            (when (eq what 'activity)
+              (push (todo-write-activity thread) doing)))
+        (todo-write-gptel-e2e--say "Bake a cake")
+        (todo-write-test-wait waits)
+        (todo-write-gptel-e2e--press "C-c C-c")
+        (todo-write-test-wait waits)
+        (should (equal (todo-write-test-contents thread) '("Mix the dough" "Heat the oven")))
+        ;; gptel does not tell that the user cancels a call.
+        (todo-write-gptel-e2e--press "C-c C-k"))
+      (should (equal (reverse doing)
                      '((working) (waiting . "permission: todo_write")
                        (working) (waiting . "permission: todo_write")))))))
 

@@ -160,17 +160,6 @@ See `todo-write-events-functions'."
   "Return the name of the file NAME in the repository."
   (expand-file-name name (getenv "TODO_WRITE_ROOT")))
 
-(defun todo-write-test-corpus (name)
-  "Return the names of the recorded files NAME, with wildcards.
-They are not part of the repository: TODO_WRITE_CORPUS names their
-folder.  Say that a part of the running test is skipped without them."
-  (let ((folder (getenv "TODO_WRITE_CORPUS")))
-    (or (and folder (not (string-empty-p folder))
-             (file-expand-wildcards
-              (expand-file-name name (todo-write-test-file folder))))
-        (ignore (message "skipped part of %s: no %s in TODO_WRITE_CORPUS"
-                         (ert-test-name (ert-running-test)) name)))))
-
 ;;; Journals
 
 (defun todo-write-test-segments (&optional folder)

@@ -597,25 +597,30 @@ fn what_has_another_shape_is_for_the_terminal() {
 }
 
 #[test]
-fn a_daemon_of_another_version_is_answered_in_its_terminal() {
-    let shapes = [
+fn what_a_daemon_of_another_version_tells_is_answered_in_its_terminal() {
+    let resumed = [
         Value::Null,
         json!(7),
         json!({"session": {"id": THREAD}}),
         json!({"thread": {"id": 7, "cwd": "/garden"}}),
         json!({"thread": {"id": "other", "sessionId": "other", "cwd": "/garden"}}),
     ];
-    for shape in shapes {
-        let shapes = BTreeMap::from([("thread/resume", shape.clone())]);
-        let garden = Garden::new(State { pending: vec![command()], shapes, ..State::default() });
-        garden.is_for_the_terminal(&shape.to_string());
+    let of_shape = |shape: Value| {
+        let shapes = BTreeMap::from([("thread/resume", shape)]);
+        (NEVER, State { pending: vec![command()], shapes, ..State::default() })
+    };
+    // Names of files that are no lines.
+    let of_name = |name: &str| {
+        let files = json!([{"path": name, "kind": {"type": "add"}, "diff": "x\n"}]);
+        (NEVER, State { pending: vec![change()], turns: changes(files), ..State::default() })
+    };
+    let names = ["/a\n+++ /b", "", "/a\u{2028}b"];
+    // It tells no more of a change.
+    let silent = State { pending: vec![change()], is_silent: true, ..State::default() };
+    let cases = resumed.into_iter().map(of_shape).chain(names.map(of_name));
+    for (number, (patience, state)) in cases.chain([(Duration::from_secs(1), silent)]).enumerate() {
+        Garden::within(patience, state).is_for_the_terminal(&format!("case {number}"));
     }
-}
-
-#[test]
-fn a_change_of_which_the_daemon_tells_no_more_is_answered_in_its_terminal() {
-    let state = State { pending: vec![change()], is_silent: true, ..State::default() };
-    Garden::within(Duration::from_secs(1), state).is_for_the_terminal("a change");
 }
 
 #[test]
@@ -633,16 +638,6 @@ fn all_that_a_yes_allows_is_shown() {
         input["tool_input"]["diff"],
         "--- /a\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-one\n-two\n\\ No newline at end of file\n"
     );
-}
-
-#[test]
-fn a_name_of_a_file_that_is_no_line_is_for_the_terminal() {
-    for name in ["/a\n+++ /b", "", "/a\u{2028}b"] {
-        let files = json!([{"path": name, "kind": {"type": "add"}, "diff": "x\n"}]);
-        let garden =
-            Garden::new(State { pending: vec![change()], turns: changes(files), ..State::default() });
-        garden.is_for_the_terminal(name);
-    }
 }
 
 #[test]
