@@ -50,11 +50,18 @@
 What a table shows does not depend on heights."
   (let* ((windows (get-buffer-window-list nil nil t))
          (most (or todo-write-view-max-width most-positive-fixnum))
-         (widths (mapcar (lambda (window)
-                           ;; A column is left at the fringe.
-                           (- (window-max-chars-per-line window)
-                              (if (display-graphic-p (window-frame window)) 1 0)))
-                         windows)))
+         (widths (mapcar
+                  (lambda (window)
+                    (- (if (and face-remapping-alist (display-graphic-p (window-frame window)))
+                           ;; The font may be scaled.
+                           (floor (window-body-width window t) (window-font-width window))
+                         (window-body-width window))
+                       (if display-line-numbers
+                           (with-selected-window window
+                             (+ 2 (line-number-display-width)))
+                         0)
+                       1))
+                  windows)))
     (cons (if widths (max 10 (apply #'min most widths))
             (or todo-write-buffer-width (min 80 most)))
           (unless (derived-mode-p 'tabulated-list-mode)

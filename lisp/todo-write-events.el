@@ -104,7 +104,11 @@ Times are in seconds since the epoch, 0 for what has changed.")
   "Draw WHAT soon; with SECONDS, when these have passed unless it is drawn before.
 WHAT is a buffer, for which `todo-write-events-draw' is called, or a
 function without arguments.  A buffer that no window shows is drawn when
-one does."
+one does.  Signal `todo-write-input-error' if WHAT or SECONDS is wrong."
+  (unless (or (buffer-live-p what) (functionp what))
+    (todo-write-core-wrong "what" what "a live buffer or a function"))
+  (unless (or (null seconds) (and (numberp seconds) (<= 0 seconds most-positive-fixnum)))
+    (todo-write-core-wrong "seconds" seconds "a number from 0 to `most-positive-fixnum'"))
   (let* ((now (float-time))
          (due (if seconds (+ now seconds) 0))
          (entry (assq what todo-write-events--marked)))

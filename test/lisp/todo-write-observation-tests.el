@@ -203,6 +203,11 @@
       (should (= calls 3))
       (should-not (memq #'todo-write-redraw post-command-hook)))))
 
+(ert-deftest todo-write-later-takes-only-times-to-come ()
+  (dolist (wrong '(-1 1.0e+INF 0.0e+NaN "1" t))
+    (should-error (todo-write-later #'ignore wrong) :type 'todo-write-input-error))
+  (should-not (todo-write-events-marked-p #'ignore)))
+
 (ert-deftest todo-write-later-a-throw-in-one-drawing-keeps-the-marks-of-the-others ()
   (let (drawn)
     (cl-letf (((symbol-function 'todo-write-tests-throw) (lambda () (throw 'todo-write-tests nil)))
