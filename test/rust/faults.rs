@@ -146,17 +146,6 @@ proptest! {
         let left = fs::read(file(folder.path())).unwrap();
         prop_assert!(bytes.starts_with(&left) || left.starts_with(&bytes));
     }
-
-    #[test]
-    fn a_journal_of_any_bytes_opens_and_can_be_continued(bytes in prop::collection::vec(any::<u8>(), 0..3_000)) {
-        println!("faults: 1 journals of random bytes");
-        let folder = with_journal(&bytes);
-        let mut first = store(folder.path());
-        write(open(&mut first), &PLAN, 1);
-        let mut second = store(folder.path());
-        prop_assert_eq!(open(&mut second).list().len(), 3);
-        prop_assert_eq!(second.take_warnings(), Vec::<String>::new());
-    }
 }
 
 /// A store with short segments.

@@ -203,21 +203,6 @@ fn a_status_change_costs_as_many_bytes_in_a_long_list_as_in_a_short_one() {
     assert_eq!(long - short, 3 + 3 + 3 + 3);
 }
 
-#[test]
-fn a_long_history_costs_bytes_in_proportion_to_its_changes() {
-    let folder = Folder::new();
-    let mut store = store(folder.path());
-    let thread = open(&mut store);
-    write(thread, &PLAN, 1);
-    for n in 0..2_000 {
-        let status = if n % 2 == 0 { Completed } else { Pending };
-        edit(thread, Edit::Status { id: "t3".into(), status }, n);
-    }
-    let length = fs::metadata(file(folder.path())).unwrap().len();
-    // A record has about 300 bytes.
-    assert!(length < 2_000 * 600, "{length} bytes");
-}
-
 #[cfg(unix)]
 #[test]
 fn only_the_user_can_read_the_folder_and_its_files() {
