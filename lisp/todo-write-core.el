@@ -192,6 +192,7 @@ The module calls this."
 
 (declare-function todo-write-dyn--configure "ext:todo-write-dyn")
 (declare-function todo-write-dyn--prune "ext:todo-write-dyn")
+(declare-function todo-write-dyn--summarize "ext:todo-write-dyn")
 
 (defun todo-write--hash-table-fields (table)
   "Return the keys and values of TABLE as a plist; the module calls this."
@@ -240,6 +241,7 @@ call from any buffer."
     (unless todo-write-core-configured
       (dolist (option todo-write-core--options)
         (add-variable-watcher option #'todo-write-core--options-changed))
+      (add-hook 'kill-emacs-hook #'todo-write-dyn--summarize)
       ;; Once in a session.  A file that cannot be deleted is an error of `todo-write-prune'.
       (ignore-error todo-write-journal-error
         (todo-write-dyn--prune todo-write-journal-days)))

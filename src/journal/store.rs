@@ -196,6 +196,11 @@ impl Store {
         self.plans.values().filter(|plan| plan.is_unsaved()).map(|plan| plan.key())
     }
 
+    /// Writes the summaries of all plans.
+    pub fn summarize(&mut self) {
+        self.plans.values_mut().for_each(Plan::summarize);
+    }
+
     /// A plan that this process uses, to change what one on disk lacks: an agent at work and observations that
     /// are not delivered.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Plan> {

@@ -124,6 +124,7 @@ impl Module {
         let storage = settings.storage.clone();
         let last = mem::replace(&mut self.settings, settings).storage.folder;
         if last != storage.folder {
+            self.store.summarize();
             let next = self.others.remove(&storage.folder);
             let next = next.unwrap_or_else(|| Store::new(storage.clone()));
             self.others.insert(last, mem::replace(&mut self.store, next));

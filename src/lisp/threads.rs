@@ -370,6 +370,11 @@ lisp! { env =>
         (shown.collect(), old)
     }
 
+    /// Write what lists show of plans to small files, so that they need no journals.
+    fn summarize() {
+        with_module(|module| module.store.summarize())
+    }
+
     /// See `todo-write-children'.
     fn children(thread: Key) -> Vec<(String, Option<String>)> {
         with_module(|module| module.store.children(&thread))

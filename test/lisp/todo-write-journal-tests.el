@@ -176,8 +176,7 @@
         (todo-write "titled" ',(todo-write-test-todos "Mill" '("Bake" "in_progress")))
         (todo-write-observe "titled" "TITLE" "Bread")
         (todo-write "claude:asked" ',(todo-write-test-todos "Dig"))
-        (todo-write-observe "claude:asked" "INTENT" "Make a garden\nsoon")
-        (mapc #'todo-write-end-turn '("titled" "claude:asked")))
+        (todo-write-observe "claude:asked" "INTENT" "Make a garden\nsoon"))
      '(prin1 t))
     ;; They say nothing any more, but are as long as before.
     (dolist (segment (todo-write-test-segments))
@@ -211,6 +210,7 @@
     (todo-write-test-child
      `(dotimes (n 12)
         (todo-write (format "plan %d" n) ',(todo-write-test-todos "Dig")))
+     '(todo-write-dyn--summarize)
      '(prin1 t))
     (dolist (file (directory-files-recursively todo-write-directory "\\`summary\\.json\\'"))
       (delete-file file))
