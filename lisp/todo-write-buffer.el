@@ -337,8 +337,7 @@ point; DOES is as in `todo-write-buffer-set-up'."
   (setq tabulated-list-padding 1))
 
 (defun todo-write-buffer--draw-table (columns entries &optional note more)
-  "Print a table of COLUMNS with ENTRIES, unless it is there already.
-NOTE and MORE are as in `todo-write-buffer-set-up-table'."
+  "Print a table of COLUMNS, ENTRIES, NOTE and MORE, unless it is there already."
   (let ((columns (cl-loop
                   for (name width . rest) in columns
                   for index from 0

@@ -199,8 +199,7 @@ Many new tasks are counted; other changes show the task."
 ;;; Sums
 
 (defconst todo-write-detail--most-files 10
-  "Number of files that an open row shows.
-A line below them opens the others.")
+  "Number of files that an open row shows.")
 
 (defun todo-write-detail--span (times)
   "Return when a task with TIMES was in progress, or nil."
@@ -291,8 +290,7 @@ Return the date that this shows, or nil if it shows no time."
       (format-time-string "%F" (/ time 1000)))))
 
 (defun todo-write-detail--insert-files (files project key width)
-  "Insert FILES of PROJECT, a line each in columns, WIDTH columns wide.
-KEY is what opens all of them."
+  "Insert FILES of PROJECT in lines of WIDTH columns; KEY opens all of them."
   (let* ((sorted (seq-sort-by (lambda (file) (+ (plist-get file :added) (plist-get file :removed)))
                               #'> files))
          (rest (and (not (member key todo-write-row-open))

@@ -14,8 +14,7 @@
 (require 'todo-write-view-draw)
 
 (defun todo-write-edit--do (function &rest args)
-  "Call FUNCTION with ARGS, and draw what it changed.
-Turn an error of the store into a `user-error'."
+  "Call FUNCTION with ARGS and draw; an error of the store is a `user-error'."
   (prog1 (condition-case err
              (apply function args)
            (todo-write-error (user-error "%s" (todo-write-core-error-text err))))
@@ -36,8 +35,7 @@ ONE is what to say of one item, MANY a format for the number of several."
     (message "%s; u undoes" one)))
 
 (defun todo-write-edit--items ()
-  "Return the items to edit: those with rows in the region, else the one at point.
-Signal a `user-error' if there are no rows, or if some are folded."
+  "Return the items to edit: those with rows in the region, else the one at point."
   (if (not (use-region-p))
       (list (let* ((id (todo-write-view-draw-id-here))
                    (item (or (todo-write-item (todo-write-buffer-own-thread) id)
@@ -51,8 +49,7 @@ Signal a `user-error' if there are no rows, or if some are folded."
         (user-error "No task in the region"))))
 
 (defun todo-write-edit--in-region (property)
-  "Return the ids of tasks that are PROPERTY of their lines in the region.
-It is `todo-write-id' for those of rows, or `todo-write-dropped'."
+  "Return the ids of tasks that are PROPERTY of their lines in the region."
   (todo-write-buffer-in-region
    (lambda ()
      (when (get-text-property (point) 'todo-write-fold)
@@ -176,8 +173,7 @@ cancels it."
     (goto-char (or (todo-write-view-draw-row (car ids)) (point)))))
 
 (defvar todo-write-edit--may-undo-writes nil
-  "The command that last undid a write of the agent, or nil.
-Repeated at once, it does not ask again.")
+  "The command that undid a write of the agent; repeated, it does not ask again.")
 
 (defun todo-write-edit-undo (&optional mine)
   "Undo the last change of the list, by the agent or by you; say what it was.
@@ -209,8 +205,7 @@ take back your own last edit, also if the agent has written since."
            (message "Undid %s" what)))))
 
 (defun todo-write-edit--inverse (thread revision)
-  "Return the edit that takes back what REVISION of THREAD did.
-That is arguments of `todo-write-edit', or nil if it no longer stands."
+  "Return arguments of `todo-write-edit' that take back REVISION of THREAD, or nil."
   (let* ((change (aref (todo-write-edit--changes thread revision) 0))
          (id (plist-get change :itemId))
          (previous (plist-get change :previousItem))

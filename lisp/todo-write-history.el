@@ -114,9 +114,7 @@
             "\n\n")))
 
 (defun todo-write-history--insert-row (item changes revision &optional note)
-  "Insert the row of ITEM, with NOTE, a string or nil, and how it changed.
-CHANGES are the plists of the changes that REVISION made to it.  They stand
-below the row if there is no room in it."
+  "Insert the row of ITEM with NOTE, and the CHANGES that REVISION made to it."
   (let* ((start (point))
          (kind (if (equal (plist-get (car changes) :type) "removed") 'removed
                  (todo-write-row-kind item)))
@@ -169,9 +167,7 @@ of `todo-write-show'."
       (goto-char (point-min)))))
 
 (defun todo-write-history--index ()
-  "Return the index, as for `todo-write-buffer-set-up-table'.
-The ids of its entries are numbers of revisions, nil for the heading of a
-list."
+  "Return the index, as for `todo-write-buffer-set-up-table'."
   (let* ((title (plist-get (todo-write-summary todo-write-view-thread) :title))
          (revisions (reverse (todo-write-revisions todo-write-view-thread))))
     (list '(("Time" nil) ("Who" 5) ("Rev" 4 nil :right-align t) ("What changed" 0))
@@ -213,11 +209,7 @@ list."
 ;; too, with a bar for each interval in which it was in progress.
 
 (defun todo-write-history--rows (thread)
-  "Return the tasks of THREAD that have started, in the order of their start.
-Tasks that have left the list are included.  The value is a list of
-plists: `:item', `:kind' as for `todo-write-text-shape', `:spent' in
-milliseconds, and `:intervals', a list of (FROM . TO) in milliseconds
-since the epoch."
+  "Return the tasks of THREAD that have started, plists by their start."
   (let ((now (todo-write-core-now)))
     (seq-sort-by
      (lambda (row) (caar (plist-get row :intervals))) #'<
@@ -235,8 +227,7 @@ since the epoch."
                             'removed))))))
 
 (defun todo-write-history--span (rows)
-  "Return the time span of ROWS, as (FROM . TO) in milliseconds.
-The first of ROWS is the one that started first."
+  "Return the time span of ROWS, as (FROM . TO); the first of them started first."
   (let ((from (caar (plist-get (car rows) :intervals))))
     (cons from
           ;; The scale divides by the length of the span.
@@ -244,8 +235,7 @@ The first of ROWS is the one that started first."
                  (mapcar (lambda (row) (cdar (last (plist-get row :intervals)))) rows)))))
 
 (defun todo-write-history--bar (row span width)
-  "Return the bar of ROW as WIDTH columns of text.
-SPAN is the time span of all rows."
+  "Return the bar of ROW in the time SPAN of all rows, WIDTH columns of text."
   (let ((bar (make-vector width (propertize (todo-write-text-shape 'dot) 'face 'todo-write-time)))
         (full (propertize (todo-write-text-shape 'full)
                           'face (todo-write-row-face (plist-get row :kind) t)))

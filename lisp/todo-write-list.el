@@ -36,9 +36,7 @@ Older ones are folded to a count, which RET unfolds.")
                     :kept kept)))
 
 (defun todo-write-list--known-agents (earlier)
-  "Return the agents of this session and those of earlier ones, sorted.
-The latter have their element of `todo-write-threads-kept' as :kept.
-EARLIER is a value of `todo-write-list--earlier'."
+  "Return all agents, sorted; EARLIER is from `todo-write-list--earlier'."
   (let* ((agents (todo-write-agents))
          (threads (mapcar (lambda (agent) (plist-get agent :thread)) agents)))
     (sort (append agents
@@ -47,9 +45,7 @@ EARLIER is a value of `todo-write-list--earlier'."
           #'todo-write-agent-before-p)))
 
 (defun todo-write-list--old-p (agent)
-  "Return non-nil if AGENT is folded to the count of older ones.
-It has been idle for `todo-write-list-hours', or its user left that
-session for another one."
+  "Return non-nil if AGENT, long idle or left by its user, is folded to a count."
   (or (plist-get agent :left)
       (and (memq (plist-get agent :attention) '(idle unknown))
            (< (/ (plist-get agent :since) 1000.0)
@@ -108,10 +104,7 @@ is the word.  `ended' is a turn that left tasks open.")
       (todo-write-text-line name))))
 
 (defun todo-write-list--now (agent)
-  "Return why AGENT waits, failed or stopped, else the task in progress.
-Before that come a file that you edit, too, the number of files to review,
-that of its refused calls that are new, and how full its context is from
-70 % on.  One that sends no plan shows its newest prompt."
+  "Return what needs you at AGENT, and why it waits or what it works on."
   (let* ((summary (plist-get agent :plan))
          (current (plist-get summary :current))
          (thread (plist-get agent :thread))
@@ -190,8 +183,7 @@ that of its refused calls that are new, and how full its context is from
   (remove-hook 'todo-write-events-functions #'todo-write-list--on-change))
 
 (defun todo-write-list--on-change (&optional _thread what &rest _)
-  "Draw the overview soon, after the event WHAT.
-For `todo-write-agent-functions' and `todo-write-events-functions'."
+  "Draw the overview soon, after the event WHAT; for two hooks."
   (if-let* ((buffer (get-buffer todo-write-list--buffer)))
       (progn
         (when (memq what '(kept forgotten))
@@ -219,8 +211,7 @@ a narrow WIDTH omits others."
                     ("Done" 5 nil :right-align t) ("Now" ,now))))))
 
 (defun todo-write-list--entry (agent columns age now)
-  "Return the entry of AGENT in COLUMNS, as in `tabulated-list-entries'.
-AGE and NOW are cells."
+  "Return the entry of AGENT in COLUMNS; AGE and NOW are cells."
   (let ((summary (plist-get agent :plan)))
     (list (plist-get agent :thread)
           (vconcat
@@ -251,8 +242,7 @@ AGE and NOW are cells."
   (funcall todo-write-events-draw))
 
 (defun todo-write-list--read (keep)
-  "Return all rows, as for `todo-write-buffer-set-up-table'.
-KEEP non-nil means that those that are there keep their order."
+  "Return all rows; KEEP non-nil means that those there keep their order."
   ;; Ages run.
   (todo-write-later (current-buffer) 30)
   ;; Journals change by other Emacsen only, and there may be many.

@@ -20,9 +20,7 @@
 ;;; State
 
 (defvar-local todo-write-review--scope nil
-  "Which changes this buffer shows, a list (WHAT ID PATH ENTRY ALL).
-WHAT names them in words; the others are as for
-`todo-write-plan-review-files'.")
+  "What this buffer shows, (WHAT ID PATH ENTRY ALL); WHAT names it in words.")
 
 (defvar-local todo-write-review--files nil
   "The files of this buffer, overlays on their texts.
@@ -31,13 +29,9 @@ the number of the last observation with a new change, or nil; and
 `todo-write-marked', non-nil if it was marked as reviewed up to that.")
 
 (defvar-local todo-write-review--undo nil
-  "What `u' marks as new again, newest first.
-Each is a cons of names of files and an argument of `todo-write-plan-mark'.")
+  "What `u' takes back, newest first: (PATHS . FILES), for `todo-write-plan-mark'.")
 
 ;;; The mode
-
-(defconst todo-write-review--buffer "*todo-write-review*"
-  "Name of the buffer of a review.")
 
 (define-derived-mode todo-write-review-mode todo-write-visit-diff-mode "Review"
   "Major mode of what an agent changed since you last looked.
@@ -76,8 +70,7 @@ nothing.
   (apply #'todo-write-plan-review-files thread (cdr scope)))
 
 (defun todo-write-review--draw (&optional found)
-  "Draw what is new now; point stays on its line.
-FOUND is the value of `todo-write-review--find' if the caller has it."
+  "Draw what is new now, FOUND if the caller has it; point stays on its line."
   (todo-write-buffer-require 'todo-write-review-mode)
   (let* ((thread todo-write-view-thread)
          (found (or found (todo-write-review--find thread todo-write-review--scope)))
@@ -105,8 +98,7 @@ FOUND is the value of `todo-write-review--find' if the caller has it."
       (todo-write-review--goto (car todo-write-review--files)))))
 
 (defun todo-write-review--insert (thread file project)
-  "Insert the changes of FILE, a plist, of THREAD in PROJECT.
-Return its element of `todo-write-review--files'."
+  "Insert the changes of FILE of THREAD in PROJECT, and return their overlay."
   (let* ((start (point))
          (path (plist-get file :path))
          (patch (plist-get file :patch)))
@@ -205,9 +197,7 @@ changed after what this buffer shows stays new."
 ;;; Comments
 
 (defun todo-write-review--comment-range ()
-  "Return the lines that a comment here is about, as (START . END).
-They are those of the region, of the hunk on its header, else the line at
-point, or the last one after that."
+  "Return the lines at point that a comment is about, as (START . END)."
   (cond ((use-region-p)
          (todo-write-compose-lines))
         ((save-excursion (forward-line 0) (looking-at "@@"))
@@ -236,8 +226,7 @@ point, or the last one after that."
           (max 1 line))))))
 
 (defun todo-write-review--comment-about ()
-  "Return what a comment here is about, a list of a thread and a plist.
-They are for `todo-write-tell'."
+  "Return what a comment here is about, a list for `todo-write-tell'."
   (pcase-let* ((`(,start . ,end) (todo-write-review--comment-range))
                (`(,thread ,path) (or (get-text-property (min start (max 1 (1- (point-max))))
                                                         'todo-write-visit-file)
@@ -347,7 +336,7 @@ Elsewhere, show those of the whole plan."
   (let* ((scope (todo-write-review--scope-of thread id path range))
          ;; Before the buffer that may show another review is changed: C-g may end it.
          (found (todo-write-review--find thread scope))
-         (buffer (if found (get-buffer-create todo-write-review--buffer)
+         (buffer (if found (get-buffer-create "*todo-write-review*")
                    (user-error "%s" (todo-write-review--nothing thread scope)))))
     (with-current-buffer buffer
       (setq default-directory (todo-write-visit-folder thread))

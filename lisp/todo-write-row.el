@@ -84,17 +84,15 @@ Non-nil PAUSED means that the agent is stopped."
     ("in_progress" (if paused 'paused 'in_progress))
     (_ 'pending)))
 
-(defconst todo-write-row--faces
-  '((completed todo-write-completed todo-write-completed-shape)
-    (in_progress todo-write-in-progress todo-write-in-progress-shape)
-    (paused todo-write-paused todo-write-paused)
-    (removed todo-write-removed todo-write-failed)
-    (pending todo-write-pending todo-write-pending))
-  "Alist of (KIND FACE SHAPE-FACE) of tasks.")
-
 (defun todo-write-row-face (kind &optional shape)
   "Return the face of the text of a task of KIND, or with SHAPE that of its shape."
-  (nth (if shape 2 1) (assq kind todo-write-row--faces)))
+  (nth (if shape 1 0)
+       (pcase-exhaustive kind
+         ('completed '(todo-write-completed todo-write-completed-shape))
+         ('in_progress '(todo-write-in-progress todo-write-in-progress-shape))
+         ('paused '(todo-write-paused todo-write-paused))
+         ('removed '(todo-write-removed todo-write-failed))
+         ('pending '(todo-write-pending todo-write-pending)))))
 
 ;;; Text
 

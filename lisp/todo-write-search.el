@@ -55,9 +55,7 @@
 ;;; Search
 
 (defun todo-write-search--find (text &optional thread)
-  "Return the places of THREAD, or of all plans, that have the words of TEXT.
-They are values of `todo-write-matches' with :thread and :title, the
-newest first.  Say which journals cannot be read.  `C-g' quits."
+  "Return the places of THREAD, or of all plans, that have the words of TEXT."
   (pcase-let* ((todo-write-core-wait-words "Searching")
                (`(,places . ,unreadable)
                 (todo-write-core-call todo-write-dyn--search
@@ -152,9 +150,7 @@ Signal a `user-error' if TEXT is blank or nothing is found."
           (and id (todo-write-history-open-of thread id))))))
 
 (defun todo-write-search--goto-entry (place)
-  "Show what was said or run at PLACE in its story, in full, and move there.
-What the story does not have leads to the prompt of its time.  Return nil
-if that is not known, either."
+  "Move to PLACE in its story, else to the prompt of its time, else return nil."
   (let* ((time (plist-get place :timestamp))
          (turn (todo-write-story-turn-at todo-write-view-thread time))
          (asked (equal "INTENT" (plist-get place :type)))

@@ -252,8 +252,7 @@ the date that is above them, nil for today."
     (_ '(tool todo-write-time "outcome unknown"))))
 
 (defun todo-write-story--insert-entry (thread entry line width end)
-  "Insert ENTRY of THREAD as a line of WIDTH columns; LINE is its text.
-END is as in `todo-write-story--insert-entries'."
+  "Insert ENTRY of THREAD with the text LINE, WIDTH columns; figures end at END."
   (pcase-let* ((`(,shape ,face ,words) (todo-write-story--mark entry))
                (whole (memq (plist-get entry :kind)
                             '(asked said thought change wait git)))
@@ -328,9 +327,7 @@ END is as in `todo-write-story--insert-entries'."
         "")))
 
 (defun todo-write-story--insert-whole (thread entry width button)
-  "Insert all of ENTRY of THREAD in lines of WIDTH columns.
-That is its call, its patches and its output.  It belongs to BUTTON, the
-value of that property in the line of ENTRY."
+  "Insert all of ENTRY of THREAD in lines of WIDTH columns that belong to BUTTON."
   (let* ((start (point))
          (kind (plist-get entry :kind))
          (whole (todo-write-story-whole thread entry))

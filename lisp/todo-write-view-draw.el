@@ -125,8 +125,7 @@ is the beginning of the last line of its entry or part."
 ;;; Following
 
 (defun todo-write-view-draw--following-p (window)
-  "Return non-nil if WINDOW is as following left it.
-Then the user did not move point, scroll, or show another buffer."
+  "Return non-nil if WINDOW is as following left it, not moved by the user."
   (equal (todo-write-view-draw--window-state window) (window-parameter window 'todo-write-places)))
 
 (defun todo-write-view-draw--window-state (window &optional start)

@@ -115,8 +115,7 @@ no such row."
     tasks))
 
 (defun todo-write-view-rows--rows (tasks unseen)
-  "Return the rows of TASKS, (KIND . ITEM), as a list of strings.
-UNSEEN are the ids of those with changes that were not reviewed."
+  "Return the rows of TASKS, strings; UNSEEN are ids with changes not reviewed."
   (let* ((thread todo-write-view-thread)
          (work (and tasks (todo-write-core-call todo-write-dyn--row-work thread nil)))
          ;; A note names the positions of other tasks of the list.
@@ -154,11 +153,8 @@ KIND, WIDTH, SPENT, NOTE and WORK are as in `todo-write-row-insert'."
   "Minimum number of successive completed tasks to fold.")
 
 (defun todo-write-view-rows--insert-tasks (thread tasks rows children fold width)
-  "Insert ROWS, of TASKS of THREAD, and what is below them.
-TASKS is a list of (KIND . ITEM), and CHILDREN as from
-`todo-write-view-rows--children'.  If FOLD is non-nil, a line counts
-successive completed tasks, but those that are open or in CHILDREN.  Lines
-have WIDTH columns."
+  "Insert ROWS, of TASKS of THREAD, and what is below them, also CHILDREN.
+Non-nil FOLD counts successive completed tasks.  Lines have WIDTH columns."
   (while tasks
     (let* ((run (and fold
                      (seq-take-while (pcase-lambda (`(,kind . ,(map :id)))
@@ -194,16 +190,14 @@ have WIDTH columns."
 ;;; The lists of subagents
 
 (defun todo-write-view-rows--children (thread)
-  "Return the threads of THREAD's subagents, an alist of (ITEM-ID . KEYS).
-ITEM-ID is nil for threads whose item is not in the list."
+  "Return THREAD's subagents, (ITEM-ID . KEYS); nil is an item not in the list."
   (mapcar (pcase-lambda (`(,id . ,children)) (cons id (mapcar #'car children)))
           (seq-group-by (pcase-lambda (`(,_ . ,id)) (and id (todo-write-item thread id) id))
                         (todo-write-children thread))))
 
 (defun todo-write-view-rows--insert-children (keys width &optional open depth)
-  "Insert the lists of the threads KEYS as lines of WIDTH columns.
-Non-nil OPEN shows completed lists in full, too.  DEPTH is the level of
-nesting, from 1."
+  "Insert the lists of the threads KEYS, WIDTH columns wide, at DEPTH from 1.
+Non-nil OPEN shows completed lists in full, too."
   (let* ((start (point))
          (depth (or depth 1))
          (indent (* 4 depth)))
@@ -236,8 +230,7 @@ nesting, from 1."
 ;;; Header
 
 (defun todo-write-view-rows--insert-header (thread summary header width beside-efrit)
-  "Insert the header of THREAD, or nil, with SUMMARY, in lines of WIDTH columns.
-HEADER is as from `todo-write-dyn--header', or nil.
+  "Insert the header of THREAD with SUMMARY and HEADER in lines of WIDTH columns.
 BESIDE-EFRIT means that Efrit's plans are not shown."
   (cl-flet ((below (text face)
               (insert "\n" (todo-write-text-truncate
@@ -266,8 +259,7 @@ BESIDE-EFRIT means that Efrit's plans are not shown."
     (put-text-property (point-min) (point) 'todo-write-part 'header)))
 
 (defun todo-write-view-rows--agent (thread summary new)
-  "Return what the agent of THREAD does, and what it said last, a list of strings.
-SUMMARY is that of THREAD, and NEW the number of its new files, or nil."
+  "Return strings on the agent of THREAD, with SUMMARY and NEW files to review."
   (let* ((said (todo-write-observations thread :types '("MESSAGE" "FINAL_RESPONSE") :limit 1))
          (content (plist-get (car (append said nil)) :content))
          (text (if (consp content) (plist-get content :text) content))
@@ -298,9 +290,7 @@ SUMMARY is that of THREAD, and NEW the number of its new files, or nil."
                                 'help-echo (todo-write-text-help text))))))))
 
 (defun todo-write-view-rows--activity (thread paused)
-  "Return the activity of the agent of THREAD, since when and why, or nil if idle.
-While its session is being read, return how much of it is.  PAUSED is why
-the plan is paused, or nil."
+  "Return the activity of THREAD's agent and why, or why it is PAUSED, or nil."
   (pcase-let* ((percent (todo-write-events-reading thread))
                (`(,activity . ,reason) (todo-write-activity thread))
                (since (plist-get (todo-write-events-activity thread) :since))
@@ -343,8 +333,7 @@ there is nothing to show."
       shown)))
 
 (defun todo-write-view-rows--insert-below (thread rows width)
-  "Insert the tasks that left the list below ROWS, in lines of WIDTH columns.
-ROWS are the items of THREAD that have a row."
+  "Insert the tasks of THREAD that left its list, except ROWS, WIDTH columns wide."
   (let* ((ids (mapcar (lambda (item) (plist-get item :id)) rows))
          (dropped (seq-remove (lambda (item) (member (plist-get item :id) ids))
                               (todo-write-items-dropped thread)))
@@ -383,10 +372,8 @@ ROWS are the items of THREAD that have a row."
 ;;; Turns
 
 (defun todo-write-view-rows--insert-turns (thread headings running new width)
-  "Insert HEADINGS of turns of THREAD, and what is open below them.
-HEADINGS is as from `todo-write-view-rows-headings'.  RUNNING is the number of
-the turn in which the agent works, or nil, and NEW are those of turns with
-changes that were not reviewed.  Lines have WIDTH columns."
+  "Insert HEADINGS of turns of THREAD, and what is open, in lines of WIDTH columns.
+RUNNING is the number of the turn that runs, or nil; NEW are those to review."
   (let* ((figures (cl-loop for heading in headings
                            for above = nil then began
                            for began = (plist-get heading :began)
@@ -419,17 +406,14 @@ changes that were not reviewed.  Lines have WIDTH columns."
               (propertize "\n" 'todo-write-part 'earlier)))))
 
 (defun todo-write-view-rows--tails (figures width)
-  "Return FIGURES, lists of strings, in columns for lines of WIDTH columns.
-As in rows, the first ones are left out before the text is cut below 30
-columns."
+  "Return FIGURES, lists of strings, in columns that leave text room in WIDTH."
   (let ((rows (todo-write-text-columns figures t)))
     (while (> (todo-write-text-width (string-join (car rows) "  ")) (max 0 (- width 35)))
       (setq rows (mapcar #'cdr rows)))
     (mapcar (lambda (row) (string-join row "  ")) rows)))
 
 (defun todo-write-view-rows--insert-heading (heading tail open width)
-  "Insert HEADING of a turn, which may be OPEN, as a line of WIDTH columns.
-TAIL is as from `todo-write-view-rows--tails'."
+  "Insert HEADING of a turn, OPEN or not, with TAIL, as a line of WIDTH columns."
   (let* ((head (format " %s " (todo-write-text-shape (if open 'opened 'tool))))
          (prompt (todo-write-story-heading-name heading 1000))
          (said (plist-get heading :said))
@@ -443,9 +427,8 @@ TAIL is as from `todo-write-view-rows--tails'."
             "\n")))
 
 (defun todo-write-view-rows--figures (heading running above)
-  "Return the figures of HEADING, of a turn that may be RUNNING.
-They are a list of strings, in the order of their columns.  ABOVE is when
-the turn above began, or nil; a date that both have is left out."
+  "Return the figures of HEADING, perhaps RUNNING, in the order of their columns.
+ABOVE is when the turn above began; a date that both have is left out."
   (let ((began (plist-get heading :began))
         (tasks (length (plist-get heading :items))))
     (mapcar (lambda (figure) (or figure ""))
@@ -473,8 +456,7 @@ the turn above began, or nil; a date that both have is left out."
                          'action (lambda (_) (call-interactively command))))
 
 (defun todo-write-view-rows--insert-welcome (thread)
-  "Insert the text of a buffer without a plan: what fills it, as buttons.
-THREAD is that of an agent that worked without one, or nil."
+  "Insert what fills a buffer without a plan; THREAD is of an agent without one."
   (insert (propertize (if thread " This agent has sent no plan.\n"
                         " No plan yet.  It appears here as soon as an agent writes one.\n")
                       'face 'todo-write-detail))

@@ -71,7 +71,11 @@ and \\[todo-write-menu] shows all keys.
   (dolist (hook '(text-scale-mode-hook display-line-numbers-mode-hook buffer-face-mode-hook))
     (add-hook hook (lambda () (todo-write-later (current-buffer))) nil t))
   (dolist (hook '(kill-buffer-hook change-major-mode-hook))
-    (add-hook hook #'todo-write-view--stop nil t)))
+    (add-hook hook (lambda ()
+                     (unless (remq (current-buffer) (todo-write-view-draw-live-buffers))
+                       (remove-hook 'todo-write-events-functions #'todo-write-view--on-event)
+                       (remove-hook 'after-load-functions #'todo-write-view-rename)))
+              nil t)))
 
 (define-key todo-write-view-mode-map "n" #'todo-write-buffer-next)
 (define-key todo-write-view-mode-map "p" #'todo-write-buffer-previous)
@@ -102,15 +106,8 @@ and \\[todo-write-menu] shows all keys.
      ("g" "Refresh" revert-buffer))
     . ,todo-write-menu-common))
 
-(defun todo-write-view--stop ()
-  "Follow no plans if no other buffer shows one."
-  (unless (remq (current-buffer) (todo-write-view-draw-live-buffers))
-    (remove-hook 'todo-write-events-functions #'todo-write-view--on-event)
-    (remove-hook 'after-load-functions #'todo-write-view-rename)))
-
 (defun todo-write-view--on-event (thread what data)
-  "Draw what the event WHAT of THREAD with DATA affects.
-For `todo-write-events-functions'."
+  "Draw what the event WHAT of THREAD with DATA affects."
   ;; That more journals were read is of no thread.
   (let ((parents (and thread (todo-write-buffer-ancestors thread))))
     (dolist (buffer (and thread (todo-write-view-draw-live-buffers)))
@@ -235,8 +232,7 @@ It is for `revert-buffer'."
            'todo-write-events-functions #'todo-write-view--auto-show))
 
 (defun todo-write-view--auto-show (thread what data)
-  "Show the plan of THREAD if WHAT is its first change, with the outcome DATA.
-For `todo-write-events-functions'."
+  "Show the plan of THREAD if WHAT is its first change, with the outcome DATA."
   (let* ((buffer (get-buffer todo-write-view-buffer-name))
          (showing (and buffer (buffer-local-value 'todo-write-view-thread buffer)))
          (visible (and buffer (get-buffer-window buffer 'visible))))
@@ -269,8 +265,7 @@ Open what it is in, and widen.  Return nil if the plan does not show it."
     (goto-char position)))
 
 (defun todo-write-view--former (id)
-  "Show the task ID, which has no row, and return the position of its line.
-Return nil if it is none of the list, nor one that was taken off it."
+  "Show the task ID, which has no row; return the position of its line, or nil."
   (let* ((thread todo-write-view-thread)
          (is-its (lambda (item) (equal id (plist-get item :id)))))
     (cond ((todo-write-item thread id)
@@ -423,8 +418,7 @@ See `todo-write-view-fold-completed'."
 (declare-function bookmark-prop-get "bookmark" (bookmark-name-or-record prop))
 
 (defun todo-write-view--make-bookmark ()
-  "Return a bookmark of the plan in this buffer.
-Signal a `user-error' if the buffer shows no plan."
+  "Return a bookmark of the plan in this buffer."
   (let ((key (todo-write-buffer-own-thread)))
     `(,(todo-write-text-plain (or (plist-get (todo-write-summary key) :title) key))
       (thread . ,key)

@@ -136,9 +136,7 @@ Text that looks like the header of another file leads nowhere."
     (advice-remove 'diff-find-file-name #'todo-write-visit--find-diff-file)))
 
 (defun todo-write-visit--find-diff-file (find &optional old noprompt &rest rest)
-  "Return the recorded file of the patch at point; advice around FIND.
-In other buffers, call FIND, which is `diff-find-file-name', with OLD,
-NOPROMPT and REST."
+  "Return the recorded file at point, else call FIND with OLD, NOPROMPT and REST."
   (if (not (derived-mode-p 'todo-write-visit-diff-mode))
       (apply find old noprompt rest)
     (condition-case error

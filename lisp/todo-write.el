@@ -432,8 +432,7 @@ new again, too."
   (todo-write--mark thread id path nil))
 
 (defun todo-write--mark (thread id path reviewed)
-  "Mark changes of THREAD as REVIEWED or new; return the number of the others.
-ID and PATH are as in `todo-write-new'."
+  "Mark what ID and PATH mean in THREAD as REVIEWED or new; count the others."
   (todo-write-core-configure)
   (let* ((inhibit-quit t)
          (count (todo-write-core-call todo-write-dyn--mark-changes thread id path reviewed)))
