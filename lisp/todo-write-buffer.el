@@ -446,8 +446,7 @@ non-nil, the title of its group."
 
 (defun todo-write-buffer--affix (rows)
   "Return ROWS, lists of a title and cells, as for `affixation-function'.
-The cells are two blanks apart; empty columns are left out, and a narrow
-frame cuts them."
+Empty columns are left out, and a narrow frame cuts the cells."
   (cl-loop for (title . _) in rows
            for cells in (todo-write-text-columns rows)
            collect

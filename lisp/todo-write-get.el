@@ -43,8 +43,7 @@ and BUILT the name of cargo's file.")
                 (equal (terminal-name (frame-terminal)) "initial_terminal")))))
 
 (defun todo-write-get--ways (name)
-  "Return the ways to get NAME on this machine, an alist (WAY . QUESTION).
-WAY is `download' or `build'."
+  "Return the ways to get NAME, (WAY . QUESTION); WAY is `download' or `build'."
   (append
    (when-let ((listed (todo-write-get--listed name)))
      `((download . ,(format "Download it from %s"

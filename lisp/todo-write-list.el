@@ -196,8 +196,7 @@ is the word.  `ended' is a turn that left tasks open.")
 
 (defun todo-write-list--columns (width)
   "Return the columns that fit WIDTH, as for `tabulated-list-format'.
-The last one gets half of the free space.  It says why an agent waits, so
-a narrow WIDTH omits others."
+The last one says why an agent waits, so a narrow WIDTH omits others."
   (let ((free (- width 39)) omitted)
     (pcase-dolist (`(,name . ,freed) '(("Agent" . 9) ("Since" . 7) ("Done" . 6) ("Project" . 1)))
       (when (< free 36)

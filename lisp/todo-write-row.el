@@ -230,8 +230,7 @@ first, before the text is cut."
 
 (defun todo-write-row--tail (note work time room)
   "Return what stands at the end of a row, a string of at most ROOM columns.
-It has NOTE, WORK and TIME, or as many of them as fit, the last ones, in
-columns if there is room for these.  Each may be nil."
+It has as many of NOTE, WORK and TIME as fit, the last ones; each may be nil."
   (if (not (or note work))
       (if (and time (<= (length time) room)) time "")
     (let* ((lines (todo-write-row-lines (car work) (cadr work)))

@@ -202,9 +202,8 @@ are shown, and those from the first of `todo-write-story-read' on."
   (format-time-string "%F" (/ (plist-get entry :time) 1000)))
 
 (defun todo-write-story--insert-entries (thread entries width end day)
-  "Insert ENTRIES of THREAD as lines of WIDTH columns.
-END is the column at which their figures end, nil for that of rows, and DAY
-the date that is above them, nil for today."
+  "Insert ENTRIES of THREAD as lines of WIDTH columns below the date DAY, or today.
+END is the column at which their figures end, nil for that of rows."
   (cl-loop
    with project = (plist-get (todo-write-about thread) :project)
    for entry in entries

@@ -97,8 +97,7 @@ a joiner or non-joiner shapes the letters on both sides of it in scripts
 whose letters join, as Arabic and those of India.")
 
 (defconst todo-write-text--plain (concat todo-write-text-kept "\\|" todo-write-text-unseen)
-  "Regexp that matches what `todo-write-text-plain' may have to escape.
-That is an unseen character, or a longer text that stays.")
+  "Regexp of what `todo-write-text-plain' escapes, or of a longer text that stays.")
 
 (defun todo-write-text-escape (char)
   "Return CHAR as an escape: U+202E is \\u202e."

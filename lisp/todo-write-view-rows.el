@@ -86,9 +86,7 @@ line has the property `todo-write-part'; see todo-write-view-draw.el."
 
 (defun todo-write-view-rows--tasks (thread summary)
   "Return the tasks of THREAD with SUMMARY, a list of (KIND . ITEM).
-Those that were dropped last are among them, where they were, until the
-next change.  Tasks that were completed or that the agent cancelled leave
-no such row."
+Until the next change, those dropped last are among them, where they were."
   (let* ((paused (eq (plist-get summary :state) 'paused))
          (tasks (mapcar (lambda (item) (cons (todo-write-row-kind item paused) item))
                         (todo-write-items thread)))

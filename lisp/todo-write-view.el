@@ -346,9 +346,7 @@ says that it cost."
                     text))))
 
 (defun todo-write-view--press (button)
-  "Visit or open what BUTTON stands for.
-What opens in place has as `todo-write-toggle' an element of
-`todo-write-view-rows-open'."
+  "Visit or open what BUTTON stands for."
   (let ((child (button-get button 'todo-write-child))
         (file (button-get button 'todo-write-file))
         (entry (button-get button 'todo-write-entry)))
@@ -360,9 +358,7 @@ What opens in place has as `todo-write-toggle' an element of
           (t (todo-write-view--toggle button)))))
 
 (defun todo-write-view--visit (&optional toggle)
-  "Visit what is at point: a file, the output of a command, another plan.
-On a task, open or close its story; on folded tasks, unfold them.
-TOGGLE non-nil opens or closes whatever can be opened."
+  "Visit or open what is at point; non-nil TOGGLE opens or closes anything there."
   (let ((button (or (button-at (point))
                     (todo-write-view-draw-row (get-text-property (point) 'todo-write-id)))))
     (cond ((null button) (todo-write-view-draw-id-here))
@@ -372,8 +368,7 @@ TOGGLE non-nil opens or closes whatever can be opened."
           (t (push-button button)))))
 
 (defun todo-write-view--toggle (button)
-  "Open or close what BUTTON stands for, and draw the plan.
-On a file, close the story that it is in, and move to its heading."
+  "Open or close what BUTTON stands for, of a file the story that it is in."
   (let ((element (or (button-get button 'todo-write-toggle)
                      (button-get button 'todo-write-part))))
     (when (button-get button 'todo-write-file)
