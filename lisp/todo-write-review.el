@@ -65,15 +65,12 @@ nothing.
 
 ;;; Drawing
 
-(defun todo-write-review--find (thread scope)
-  "Return the changes of SCOPE of THREAD; see `todo-write-plan-review-files'."
-  (apply #'todo-write-plan-review-files thread (cdr scope)))
-
 (defun todo-write-review--draw (&optional found)
   "Draw what is new now, FOUND if the caller has it; point stays on its line."
   (todo-write-buffer-require 'todo-write-review-mode)
   (let* ((thread todo-write-view-thread)
-         (found (or found (todo-write-review--find thread todo-write-review--scope)))
+         (found (or found (apply #'todo-write-plan-review-files
+                                 thread (cdr todo-write-review--scope))))
          (project (plist-get (todo-write-about thread) :project)))
     ;; Also those of an earlier review.
     (delete-all-overlays)
@@ -335,7 +332,7 @@ Elsewhere, show those of the whole plan."
                  (list (car place) (nth 1 place) (nth 2 place) current-prefix-arg)))
   (let* ((scope (todo-write-review--scope-of thread id path range))
          ;; Before the buffer that may show another review is changed: C-g may end it.
-         (found (todo-write-review--find thread scope))
+         (found (apply #'todo-write-plan-review-files thread (cdr scope)))
          (buffer (if found (get-buffer-create "*todo-write-review*")
                    (user-error "%s" (todo-write-review--nothing thread scope)))))
     (with-current-buffer buffer

@@ -87,7 +87,7 @@ Non-nil PAUSED means that the agent is stopped."
 (defun todo-write-row-face (kind &optional shape)
   "Return the face of the text of a task of KIND, or with SHAPE that of its shape."
   (nth (if shape 1 0)
-       (pcase-exhaustive kind
+       (pcase kind
          ('completed '(todo-write-completed todo-write-completed-shape))
          ('in_progress '(todo-write-in-progress todo-write-in-progress-shape))
          ('paused '(todo-write-paused todo-write-paused))
