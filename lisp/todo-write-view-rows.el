@@ -246,7 +246,8 @@ BESIDE-EFRIT means that Efrit's plans are not shown."
         (todo-write-text-unmark (todo-write-plan-name thread nil "Plan")) 60)))
     (when-let* ((goal (plist-get summary :goal)))
       (below (todo-write-row-goal goal) 'todo-write-detail))
-    (when-let* ((parts (and thread (todo-write-view-rows--agent thread summary (plist-get header :files)))))
+    (when-let* ((parts (and thread (todo-write-view-rows--agent
+                                    thread summary (plist-get header :files)))))
       (below (string-join parts (propertize (format " %s " (todo-write-text-shape 'dot))
                                             'face 'todo-write-detail))
              nil))
