@@ -97,6 +97,10 @@ object, which saves memory and speeds up none of the ways."
 
 (setq todo-write-max-items 100000)
 
+;; Beside Efrit, ours has its name and no line about that as with this mode, which would
+;; replace Efrit's way to draw.
+(defvar todo-write-efrit-mode t)
+
 (defun bench--ours-begin (folder first)
   "Show FIRST, a call, in a new thread with its journal in FOLDER, or none."
   (setq todo-write-directory folder)
@@ -129,7 +133,9 @@ object, which saves memory and speeds up none of the ways."
   "Return the way of todo-write, with a journal in FOLDER unless that is nil.
 FIRST is the call before the measured ones."
   (make-bench-way :begin (lambda () (bench--ours-begin folder first))
-                  :call (lambda (input) (todo-write bench-thread input))
+                  :call (lambda (input)
+                          (todo-write bench-thread input)
+                          (todo-write-redraw))
                   :settle #'bench-ours-settle
                   :end #'bench-ours-end))
 
