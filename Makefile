@@ -93,7 +93,7 @@ check: setup-test all ## run all checks, after downloading what they need; VERBO
 	@bin/test check
 
 .PHONY: thorough
-thorough: setup-test all ## run what takes long or is random: kills, floods, searches; MINUTES=3 of random operations
+thorough: setup-test all ## run what takes long or is random: kills, floods, searches
 	@bin/test thorough
 
 .PHONY: stress

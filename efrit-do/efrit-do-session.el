@@ -270,10 +270,12 @@ SESSION ends first."
     (run-at-time 0 nil #'efrit-do-session--run-next session)))
 
 (defun efrit-do-session-refused (session name input text)
-  "Count a call of NAME with INPUT in SESSION that its backend refused with TEXT."
-  (when-let* ((trip (efrit-do-session--count
-                     session (list :id nil :name name :input input
-                                   :content (format "%s" text) :is-error t))))
+  "Count a call of NAME with INPUT in SESSION that its backend refused with TEXT.
+It counts like a call that ran."
+  (when-let* ((trip (or (efrit-do-session--call-limit session name input)
+                        (efrit-do-session--count
+                         session (list :id nil :name name :input input
+                                       :content (format "%s" text) :is-error t)))))
     (efrit-do-session-end session 'stopped trip)))
 
 (defun efrit-do-session-retry (session cause seconds)

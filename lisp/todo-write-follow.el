@@ -292,7 +292,7 @@ There are none while nothing is followed, unless ALL is non-nil."
            (`(read . ,(map :thread :skipped :warnings :updates))
             (when (> skipped 0)
               (todo-write-follow--skip (todo-write-follow--session-file session)
-                                       "a line over 8 MiB, or all but its last 512 MiB"))
+                                       "a line over 8 MiB"))
             (todo-write-events-warn warnings)
             (setf (todo-write-follow--session-thread session) thread)
             (todo-write-events-note-reading thread nil)

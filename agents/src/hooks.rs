@@ -47,7 +47,7 @@ fn text(door: Option<PathBuf>, input: &Value) -> Option<String> {
     }
     let session = input["session_id"].as_str()?;
     let mut emacs = Emacs::new(door, Role::Note);
-    if !emacs.door.exists() {
+    if !emacs.door().exists() {
         return None;
     }
     emacs.hello.client = Some(CLAUDE.to_owned());

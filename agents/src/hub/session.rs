@@ -53,6 +53,7 @@ pub(super) struct Session {
     is_new: bool,
     /// Whether its events are sent although no user looks at it: the user asked for it, or it has a list.
     is_wanted: bool,
+    is_found: bool,
     /// Whether all that its files had was read once.
     is_caught_up: bool,
     project: Option<Option<String>>,
@@ -75,6 +76,7 @@ impl Session {
             changed,
             is_new: true,
             is_wanted: is_asked,
+            is_found: false,
             is_caught_up: false,
             project: None,
             grew: changed,
@@ -120,12 +122,13 @@ impl Session {
         let follower = self.follower.get_or_insert_with(|| Follower::new(self.path.clone(), settings.input));
         follower.policy.clone_from(&settings.policy);
         let appended = match follower.read() {
-            Ok(appended) if appended.change == TailChange::Missing && !self.is_caught_up => {
+            Ok(appended) if appended.change == TailChange::Missing && !self.is_found => {
                 return self.give_up(around, "there is no such file".to_owned());
             }
             Ok(appended) => appended,
             Err(error) => return self.give_up(around, error.to_string()),
         };
+        self.is_found = true;
         if appended.change == TailChange::Missing {
             self.go_along(around);
         }

@@ -60,8 +60,8 @@ pub fn no_time() -> Answer {
 
 /// The Emacs that listens, and what it is told of this program.
 pub struct Emacs {
-    /// The socket at which it listens.
-    pub door: PathBuf,
+    /// The socket at which it listens, if the user named that.
+    door: Option<PathBuf>,
     /// What Emacs is told when a connection begins.
     pub hello: Hello,
     /// What it is told next: what the agent does.
@@ -84,7 +84,6 @@ impl Emacs {
             started: millis_of(SystemTime::now()),
             ..Hello::default()
         };
-        let door = door.unwrap_or_else(usual);
         Emacs { door, hello, activity: None, connection: None, calls: 0 }
     }
 
@@ -128,8 +127,9 @@ impl Emacs {
         if self.hello.id.is_empty() {
             return Err(Failure::Absent);
         }
-        check(&self.door)?;
-        let mut connection = Connection::new(connect(&self.door).map_err(io::Error::from)?)?;
+        let door = self.door();
+        check(&door)?;
+        let mut connection = Connection::new(connect(&door).map_err(io::Error::from)?)?;
         connection.tell(&Message::Hello(Box::new(self.hello.clone())), end)?;
         if !matches!(connection.receive(end)?, Reply::Welcome(_)) {
             return Err(Failure::Absent);
@@ -163,6 +163,11 @@ impl Emacs {
             let bye = Message::Bye { killed: is_killed };
             self.connection.take_if(|connection| connection.tell(&bye, end).is_err());
         }
+    }
+
+    /// The socket at which to look for Emacs. The usual one changes when the user logs in or out.
+    pub fn door(&self) -> PathBuf {
+        self.door.clone().unwrap_or_else(usual)
     }
 
     /// Numbers a call; returns its line unless that is too large.
@@ -219,9 +224,17 @@ impl Connection {
     }
 
     /// Sends a line. If that fails, a part of it may have been sent.
-    fn send(&self, line: &[u8], end: Instant) -> Result<(), Failure> {
-        self.stream.set_write_timeout(Some(left(end)?))?;
-        Ok((&self.stream).write_all(line)?)
+    fn send(&self, mut line: &[u8], end: Instant) -> Result<(), Failure> {
+        // A time limit of the system is one for each write.
+        while !line.is_empty() {
+            self.stream.set_write_timeout(Some(left(end)?))?;
+            match (&self.stream).write(line) {
+                Ok(length) => line = &line[length..],
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
     }
 
     fn receive(&mut self, end: Instant) -> Result<Reply, Failure> {

@@ -269,6 +269,16 @@ fn a_stale_socket_is_replaced_and_only_the_lock_is_beside_it() {
     assert_eq!(names, ["socket", "socket.lock"]);
 }
 
+#[test]
+fn a_door_deletes_no_socket_that_another_process_made_since() {
+    let opened = Opened::new();
+    fs::remove_file(opened.socket()).unwrap();
+    let _other = UnixListener::bind(opened.socket()).unwrap();
+    let Opened { folder, door, .. } = opened;
+    drop(door);
+    assert!(folder.path().join("socket").exists());
+}
+
 // Another Emacs
 
 #[test]

@@ -1,7 +1,7 @@
 //! The socket's file: where it is, who may use it, and who listens to it.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions, TryLockError};
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -42,17 +42,27 @@ pub fn beside(file: &Path, suffix: &str) -> PathBuf {
 /// The socket of this process. Its file is deleted with this.
 pub(super) struct Held {
     file: PathBuf,
+    /// The device and number of the file.
+    made: (u64, u64),
     /// The file beside it that who has the socket locks, and in which the process of its Emacs stands.
     _lock: File,
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // The thread that accepts connections gets a last one.
-        let _ = connection(&self.file);
-        // Only who has the lock makes it. It is gone, or of no use to others.
-        let _ = fs::remove_file(&self.file);
+        // The user may have deleted it with its lock, and another process have made one since.
+        if identity(&self.file).is_ok_and(|there| there == self.made) {
+            // The thread that accepts connections gets a last one.
+            let _ = connection(&self.file);
+            // It is gone, or of no use to others.
+            let _ = fs::remove_file(&self.file);
+        }
     }
+}
+
+/// The device and number of a file.
+fn identity(file: &Path) -> io::Result<(u64, u64)> {
+    fs::symlink_metadata(file).map(|data| (data.dev(), data.ino()))
 }
 
 /// Listens to a socket for the Emacs of a process, unless another one has it. The system ends the lock of a process
@@ -82,7 +92,8 @@ pub(super) fn enter(file: &Path, emacs: Option<u32>) -> Result<(UnixListener, He
         let listener = UnixListener::bind(&aside)?;
         fs::set_permissions(&aside, Permissions::from_mode(0o700))?;
         fs::rename(&aside, file)?;
-        Ok((listener, Held { file: file.to_owned(), _lock: lock }))
+        let made = identity(file)?;
+        Ok((listener, Held { file: file.to_owned(), made, _lock: lock }))
     };
     listen().map_err(failed)
 }
