@@ -1,10 +1,15 @@
 //! What the user says to an agent, kept until the agent was told.
 
+use std::collections::VecDeque;
+
 use serde::{Deserialize, Serialize};
 
 use crate::events::Millis;
 use crate::events::observation::Observation;
 use crate::events::payload::{Metadata, Type};
+
+/// The largest number of comments of a thread that are known.
+const MOST: usize = 1_000;
 
 /// What the user says, perhaps of lines of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +52,7 @@ pub(crate) enum Telling {
 /// The comments of a thread, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Comments(Vec<KeptComment>);
+pub(crate) struct Comments(VecDeque<KeptComment>);
 
 impl Comments {
     /// Adds what an observation says of comments.
@@ -57,8 +62,12 @@ impl Comments {
             return;
         }
         if let Some(comment) = &payload.metadata.comment {
+            if self.0.len() == MOST {
+                let told = self.0.iter().position(|kept| kept.telling != Telling::Untold).unwrap_or(0);
+                self.0.remove(told);
+            }
             let (comment, telling) = (comment.clone(), Telling::Untold);
-            self.0.push(KeptComment { number: *number, timestamp: *timestamp, comment, telling });
+            self.0.push_back(KeptComment { number: *number, timestamp: *timestamp, comment, telling });
         }
         let Metadata { told_comments, copied_comments, .. } = &payload.metadata;
         for (numbers, telling) in [(copied_comments, Telling::Copied), (told_comments, Telling::Told)] {

@@ -27,6 +27,9 @@ const TELLING: usize = 40;
 const SAID: usize = 200;
 /// The largest number of turns. Later prompts are part of the last one.
 const MOST_TURNS: usize = 4_096;
+/// The largest numbers of items and of commits of a turn.
+const MOST_ITEMS: usize = 1_000;
+const MOST_COMMITS: usize = 1_000;
 
 wire_names! {
     /// How the agent's last turn or its session ended.
@@ -95,7 +98,7 @@ impl Turn {
     fn note(&mut self, item: &str, is_completed: bool, is_begun: bool) {
         if let Some((_, known)) = self.items.iter_mut().find(|(known, _)| known == item) {
             *known = is_completed;
-        } else if is_begun {
+        } else if is_begun && self.items.len() < MOST_ITEMS {
             self.items.push((item.to_owned(), is_completed));
         }
     }
@@ -165,7 +168,9 @@ impl Turns {
         if let Some(turn) = self.turns.get_mut(place) {
             turn.note_said(&observation.payload);
             let git = observation.payload.call().and_then(|call| call.git.as_deref()).unwrap_or_default();
-            turn.commits.extend(git.iter().filter_map(Commit::of));
+            let commits = git.iter().filter_map(Commit::of);
+            let room = MOST_COMMITS.saturating_sub(turn.commits.len());
+            turn.commits.extend(commits.take(room));
         }
         place
     }

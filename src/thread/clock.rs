@@ -11,9 +11,12 @@ use serde::{Deserialize, Serialize};
 use crate::events::Millis;
 use crate::list::change::{Change, ChangeKind};
 use crate::list::item::{Item, Status};
+use crate::named::is_default;
 
 /// The largest number of items that left the list and whose times are known.
 const MOST_FORMER: usize = 500;
+/// The largest number of intervals of an item. Older ones are only part of the time spent.
+const MOST_INTERVALS: usize = 500;
 
 /// The times of one item.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,9 +29,12 @@ pub struct Times {
     /// When it was completed; none while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed: Option<Millis>,
-    /// The finished intervals in progress, as `[START, END]`, oldest first. None is empty.
+    /// The newest finished intervals in progress, as `[START, END]`, oldest first. None is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<(Millis, Millis)>,
+    /// The sum of the intervals before these.
+    #[serde(default, skip_serializing_if = "is_default")]
+    earlier: Millis,
     /// The start of the running interval, if it is in progress and its agent works.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running_since: Option<Millis>,
@@ -43,7 +49,7 @@ impl Times {
     pub fn spent(&self, now: Millis) -> Millis {
         let finished = self.intervals.iter().map(|(from, to)| to.saturating_sub(*from));
         let running = self.running_since.map(|since| now.saturating_sub(since));
-        finished.chain(running).fold(0, Millis::saturating_add)
+        finished.chain(running).fold(self.earlier, Millis::saturating_add)
     }
 
     /// Begins an interval, unless one runs.
@@ -58,6 +64,10 @@ impl Times {
             && since < now
         {
             self.intervals.push((since, now));
+            let older = self.intervals.len().saturating_sub(MOST_INTERVALS);
+            for (from, to) in self.intervals.drain(..older) {
+                self.earlier = self.earlier.saturating_add(to.saturating_sub(from));
+            }
         }
     }
 }
