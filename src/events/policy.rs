@@ -26,8 +26,15 @@ pub struct Policy {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct ReportedFile<'a> {
-    #[serde(flatten)]
-    file: FileEntry,
+    path: String,
+    added: Option<u64>,
+    removed: Option<u64>,
+    created: Option<bool>,
+    deleted: Option<bool>,
+    inexact: bool,
+    by_command: bool,
+    #[serde(borrow)]
+    patch: Option<Cow<'a, str>>,
     #[serde(borrow)]
     old_text: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -56,7 +63,7 @@ impl Policy {
     /// Reads the files that a host reports, a list of objects; those without a name are left out.
     pub fn read_files(&self, project: &str, files: &[Value]) -> Vec<FileEntry> {
         let files = files.iter().filter_map(|file| ReportedFile::deserialize(file).ok());
-        files.filter(|one| !one.file.path.is_empty()).map(|one| self.reported(one, project)).collect()
+        files.filter(|file| !file.path.is_empty()).map(|file| self.reported(file, project)).collect()
     }
 
     /// Drops what must not be recorded of an observation.
@@ -77,17 +84,17 @@ impl Policy {
         }
     }
 
-    fn reported(&self, reported: ReportedFile<'_>, project: &str) -> FileEntry {
-        let ReportedFile { file, old_text, new_text } = reported;
-        let FileEntry { created, deleted, inexact, by_command, .. } = file;
-        let changed = match (&old_text, &new_text, &file.patch) {
-            (None, None, Some(hunks)) if (file.added, file.removed) == (0, 0) => {
-                FileEntry { created, deleted, ..FileEntry::with_hunks(&file.path, hunks.clone()) }
-            }
-            (None, None, _) => file,
-            (old, new, _) => FileEntry::between(&file.path, old.as_deref(), new.as_deref()),
+    fn reported(&self, file: ReportedFile<'_>, project: &str) -> FileEntry {
+        let mut changed = match (&file.old_text, &file.new_text) {
+            (None, None) => FileEntry::with_hunks(&file.path, file.patch.unwrap_or_default().into_owned()),
+            (old, new) => FileEntry::between(&file.path, old.as_deref(), new.as_deref()),
         };
-        self.entry(&FileEntry { inexact, by_command, ..changed }, project)
+        changed.added = file.added.unwrap_or(changed.added);
+        changed.removed = file.removed.unwrap_or(changed.removed);
+        changed.created = file.created.unwrap_or(changed.created);
+        changed.deleted = file.deleted.unwrap_or(changed.deleted);
+        (changed.inexact, changed.by_command) = (file.inexact, file.by_command);
+        self.entry(&changed, project)
     }
 
     /// What is hidden of a call or a result that a host reports.
