@@ -106,9 +106,12 @@ has sent, that again, or nil."
 
 (defun efrit-do-gptel--buffer (session)
   "Return a new buffer with the settings for the requests of SESSION.
-It has the model and backend of this buffer, in which the command was given."
-  (let ((backend gptel-backend)
-        (model gptel-model))
+It has the model and backend of the buffer in which the command was given."
+  (let* ((origin (if (buffer-live-p (efrit-do-session-origin session))
+                     (efrit-do-session-origin session)
+                   (current-buffer)))
+         (backend (buffer-local-value 'gptel-backend origin))
+         (model (buffer-local-value 'gptel-model origin)))
     (setf (efrit-do-session-tools session)
           (mapcar #'efrit-do-gptel--ours
                   (seq-remove #'efrit-do-get-tool efrit-do-gptel-tools)))

@@ -12,7 +12,7 @@
 ;; With `:speed' 2 it plays twice as fast, with 0 without pauses.  A script is JSON with
 ;; plists as objects, by default that of the demonstration:
 ;;
-;;   {"directory": "login",         tools work in a copy of it; from the script's folder
+;;   {"directory": "login",         tools work in a copy of it; from the folder demo
 ;;    "turns": [                    one per request to the model
 ;;      [{"thinking": "Three places call it …"},
 ;;       {"pause": 1.5},                           in seconds

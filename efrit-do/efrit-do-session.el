@@ -366,6 +366,8 @@ OPTIONS is a plist, see `efrit-do-run'; some are for the backend."
                    :title (todo-write-text-line command 70)
                    :unattended (plist-get options :unattended)
                    :backend backend :options options)))
+    (unless (memq backend '(replay gptel))
+      (signal 'todo-write-error (list (format "There is no backend `%s'" backend))))
     (require (intern (format "efrit-do-%s" backend)))
     (setq efrit-do-sessions (seq-take (cons session efrit-do-sessions) 20))
     session))
@@ -427,13 +429,14 @@ pause a list with open tasks."
     (with-demoted-errors "Ending a session: %S"
       (efrit-do-session-backend-abort (efrit-do-session-backend session) session))
     (with-demoted-errors "Ending a session: %S"
+      (todo-write-end-turn (efrit-do-session-thread session)
+                           (or reason "the agent ended its turn")
+                           (eq status 'failed)
+                           ;; It takes no message any more.
+                           (and (eq status 'done) 'session-ended)))
+    (with-demoted-errors "Ending a session: %S"
       (let ((failed (eq status 'failed))
             (text (efrit-do-session-text session)))
-        (todo-write-end-turn (efrit-do-session-thread session)
-                             (or reason "the agent ended its turn")
-                             failed
-                             ;; It takes no message any more.
-                             (and (eq status 'done) 'session-ended))
         (efrit-do-session--stream session (if failed "ERROR" "END") reason)
         (efrit-do-session--say session)
         (when failed

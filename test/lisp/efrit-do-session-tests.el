@@ -267,6 +267,16 @@ Return it, as it would go on without pauses."
         (let ((efrit-do-limits (list :identical-calls identical :same-errors errors)))
           (should (eq status (efrit-do-session-tests--status (mapcar #'list calls)))))))))
 
+(ert-deftest efrit-do-counts-calls-that-the-backend-refuses ()
+  (efrit-do-session-tests--with-sessions
+    (pcase-dolist (`(,limits . ,names) '(((:calls 2) "a" "b" "c") ((:identical-calls 2) "a" "a" "a")))
+      (let ((efrit-do-limits limits)
+            (session (efrit-do-session-tests--start '(((:pause 60))))))
+        (dolist (name names)
+          (should (efrit-do-session-running-p session))
+          (efrit-do-session-refused session name nil (concat "There is no tool " name)))
+        (should (eq 'stopped (efrit-do-session-status session)))))))
+
 (ert-deftest efrit-do-continues-if-there-are-no-limits ()
   (efrit-do-session-tests--with-sessions
     (let ((efrit-do-limits nil))

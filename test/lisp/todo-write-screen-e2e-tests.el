@@ -68,7 +68,7 @@
      (todo-write-user-eval
       '(require 'efrit-do-replay) '(setenv "BUILT" "11")
       '(load (expand-file-name "demo" (file-name-directory (efrit-do-replay-demo))) nil t)
-      '(advice-add 'efrit-do-replay--seconds :override #'ignore)
+      '(advice-add 'efrit-do-replay--schedule :filter-args (lambda (args) (list (car args) 0)))
       '(run-at-time 0 nil #'efrit-do-demo-live) ''begun)
      (let ((shown (lambda (regexp)
                     (todo-write-user-eval
