@@ -387,9 +387,14 @@ not count.  The value is a list of plists, newest first:
   :type       that of the observation, such as \"MESSAGE\"; nil for a task
   :line       the line with most of the words, a string
   :item       the id of its task, or nil
-Signal `todo-write-input-error' if TEXT is blank.  The thread is read
-from its journal and not loaded."
-  (car (todo-write-core-call todo-write-dyn--search (or thread "") text limit)))
+Signal `todo-write-input-error' if TEXT is blank, and
+`todo-write-journal-error' if a part of the journal cannot be read.  The
+thread is read from its journal and not loaded."
+  (pcase-let ((`(,found . ,unreadable)
+               (todo-write-core-call todo-write-dyn--search (or thread "") text limit)))
+    (when unreadable
+      (signal 'todo-write-journal-error (list (string-join unreadable "\n"))))
+    found))
 
 (defun todo-write-patch (thread &optional id path)
   "Return the recorded changes of THREAD as one unified diff, a string.

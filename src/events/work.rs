@@ -119,6 +119,20 @@ pub struct Usage {
     pub model: Option<String>,
 }
 
+impl Usage {
+    /// The figures of the content of a USAGE, which a host may have written; what is missing or no number is 0.
+    fn read(content: &Value) -> Usage {
+        let count = |kind: &str| content[kind].as_u64().unwrap_or_default();
+        let [input, output] = ["input", "output"].map(count);
+        let [cache_read, cache_write] = ["cacheRead", "cacheWrite"].map(count);
+        Usage {
+            tokens: Tokens { input, output, cache_read, cache_write },
+            at_least: content["atLeast"] == true,
+            model: content["model"].as_str().map(str::to_owned),
+        }
+    }
+}
+
 /// The work of one part: an item, all outside items, or a whole thread.
 #[allow(missing_docs)]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -234,17 +248,18 @@ pub(crate) fn items_of(observation: &Observation) -> Option<&[String]> {
 }
 
 impl WorkSums {
+    /// Forgets the sums of the items that are not known.
+    pub(crate) fn forget_items(&mut self, is_known: impl Fn(&str) -> bool) {
+        self.all.items.retain(|(item, _)| is_known(item));
+    }
+
     /// Adds an observation of the turn with this index, if it is one of work.
     pub(crate) fn add(&mut self, observation: &Observation, turn: usize) {
         let Some(items) = items_of(observation) else { return };
         let owners = Owners { items: items.to_vec(), turn };
         let payload = &observation.payload;
         if payload.kind == Type::Usage {
-            return self.add_usage(
-                &payload.metadata,
-                &Usage::deserialize(&payload.content).unwrap_or_default(),
-                &owners,
-            );
+            return self.add_usage(&payload.metadata, &Usage::read(&payload.content), &owners);
         }
         let Some(call) = payload.call() else { return };
         let files = payload.files().iter().filter(|file| !file.path.is_empty());

@@ -194,8 +194,8 @@ lisp! { env =>
     /// The value is a list, oldest first.  One of the news is a message of doc/protocol.md, a list of its name and its
     /// fields, or one of these:
     /// - (read :session :thread :skipped :updates :warnings): the transcript of that session was read up to its
-    ///   end.  `:thread' is the key of its thread or nil; `:skipped' the number of bytes skipped because a line or a
-    ///   file was too long; `:updates' a list of plists `:thread :outcome', one for each thread with new events,
+    ///   end.  `:thread' is the key of its thread or nil; `:skipped' the number of bytes skipped because a
+    ///   line was too long; `:updates' a list of plists `:thread :outcome', one for each thread with new events,
     ///   whose `:outcome' is nil if its list did not change; `:warnings' strings for the user.
     /// - (progress SESSION THREAD PERCENT): a part of it was read, or nil if it is unknown how much.
     /// - (changed CHANGES): what became of agents, a list of plists as from `todo-write-dyn--set-activity'.

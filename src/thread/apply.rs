@@ -95,7 +95,9 @@ impl Thread {
             self.agent.heard = Some(!made.unanswered);
             self.refused = None;
         }
-        self.clock.apply(&changes, stamp.timestamp);
+        if self.clock.apply(&changes, stamp.timestamp) {
+            self.work.forget_items(|item| self.clock.get(item).is_some());
+        }
         if !self.activity.runs() {
             self.clock.pause(stamp.timestamp);
         }

@@ -86,8 +86,8 @@ impl Clock {
 
     /// Updates the times for a revision made at `now`: an item in progress begins an interval, any other
     /// ends its one; a completed item gets its time of completion once, and an open one has none. Moves
-    /// change nothing.
-    pub fn apply(&mut self, changes: &[Change<Arc<Item>>], now: Millis) {
+    /// change nothing. Returns whether older items that left the list were forgotten.
+    pub fn apply(&mut self, changes: &[Change<Arc<Item>>], now: Millis) -> bool {
         for change in changes {
             if change.kind == ChangeKind::Reordered {
                 continue;
@@ -115,6 +115,7 @@ impl Clock {
         former.truncate(former.len().saturating_sub(MOST_FORMER));
         let forgotten: Vec<String> = former.into_iter().map(|(_, id)| id.clone()).collect();
         forgotten.iter().for_each(|id| drop(self.0.remove(id)));
+        !forgotten.is_empty()
     }
 
     /// Ends all running intervals, since the agent does not work from `now` on.

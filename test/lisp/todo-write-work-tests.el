@@ -50,6 +50,17 @@
       (should (equal (plist-get (todo-write-work "a") :edits) 2))
       (should-not (todo-write-work "a" "t9")))))
 
+(ert-deftest todo-write-work-counts-what-a-host-tells-beside-fields-that-are-nil ()
+  (todo-write-with-store
+    (todo-write-begin "a" :project "/p/")
+    (todo-write-observe "a" "USAGE" '(:input 3 :output nil :model 5 :atLeast nil))
+    (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Edit") :outcome 'ok
+                        :files '((:path "/p/f" :added 2 :removed nil :created nil)))
+    (let ((work (todo-write-work "a")))
+      (should (equal 3 (todo-write-work-tests--get work :tokens :input)))
+      (should (equal 2 (plist-get work :added)))
+      (should (equal 1 (plist-get work :edits))))))
+
 ;;; Turns
 
 (ert-deftest todo-write-turns-have-their-tasks-work-and-commits ()
