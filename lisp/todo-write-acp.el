@@ -120,8 +120,9 @@ new one.  PROPERTY with VALUE completes the todo that has TEXT."
   (agent nil :documentation "Name of its agent.")
   (buffer nil :documentation "Buffer of its session, or nil after disconnecting.")
   (turns nil :documentation "Thread keys of the running turns, one for each prompt.")
+  (name (symbol-name (gensym "acp-")) :documentation "Beginning of the ids of its requests.")
   (asked nil :documentation "Alist of its permission requests that were seen, ids and threads.")
-  (answered nil :documentation "Id of the request that was answered last before it was seen.")
+  (answered nil :documentation "Ids of requests that were answered before they were seen.")
   (work (make-hash-table :test #'equal)
         :documentation "What is known of the tool calls of turns, by thread and by id."))
 
@@ -181,7 +182,7 @@ Its plans stay and are paused for REASON, a string."
   (when-let* ((link (todo-write-acp--link client)))
     (todo-write-acp--end-turns link (or reason "disconnected"))
     (pcase-dolist (`(,id . ,thread) (todo-write-acp--link-asked link))
-      (todo-write-withdraw thread (todo-write-acp--request-id id)))
+      (todo-write-withdraw thread (todo-write-acp--request-id link id)))
     (when-let* ((process (todo-write-json-get client "process")))
       (remove-function (process-sentinel process) 'todo-write-acp))
     (when (buffer-live-p (todo-write-acp--link-buffer link))
@@ -363,7 +364,9 @@ Requests for other things than a permission are ignored."
            (thread (todo-write-acp--key link (todo-write-json-get params "sessionId")))
            (buffer (todo-write-acp--link-buffer link)))
       ;; The client's own handler may have answered it already.
-      (unless (equal id (cl-shiftf (todo-write-acp--link-answered link) nil))
+      (unless (when (member id (todo-write-acp--link-answered link))
+                (cl-callf2 delete id (todo-write-acp--link-answered link))
+                t)
         (let* ((call (todo-write-json-get params "toolCall"))
                (known (gethash (todo-write-json-get call "toolCallId")
                                (todo-write-acp--work link thread)))
@@ -376,7 +379,7 @@ Requests for other things than a permission are ignored."
           (push (cons id thread) (todo-write-acp--link-asked link))
           (todo-write-request
            thread
-           :id (todo-write-acp--request-id id)
+           :id (todo-write-acp--request-id link id)
            :kind (plist-get about :kind)
            :title (or (todo-write-json-filled call "title") "permission")
            :format (plist-get about :format)
@@ -397,9 +400,10 @@ Requests for other things than a permission are ignored."
                   (when text
                     (todo-write-host-ask #'todo-write-host-draft thread text))))))))))
 
-(defun todo-write-acp--request-id (id)
-  "Return ID of a client's request as the id of a request of ours."
-  (format "acp.%s" id))
+(defun todo-write-acp--request-id (link id)
+  "Return ID of a message to LINK as the id of a request.
+Clients count from the same number, and may have the same thread."
+  (format "%s.%s" (todo-write-acp--link-name link) id))
 
 (cl-defun todo-write-acp--response-sent (&key client response &allow-other-keys)
   "Withdraw the request that RESPONSE of CLIENT answers."
@@ -408,8 +412,9 @@ Requests for other things than a permission are ignored."
     (if-let* ((asked (assoc id (todo-write-acp--link-asked link))))
         (todo-write-core-for-host "ACP"
           (cl-callf2 delq asked (todo-write-acp--link-asked link))
-          (todo-write-withdraw (cdr asked) (todo-write-acp--request-id id)))
-      (setf (todo-write-acp--link-answered link) id))))
+          (todo-write-withdraw (cdr asked) (todo-write-acp--request-id link id)))
+      (setf (todo-write-acp--link-answered link)
+            (seq-take (cons id (todo-write-acp--link-answered link)) 20)))))
 
 (defun todo-write-acp--handle-notification (link notification)
   "Handle NOTIFICATION, a message to LINK.
