@@ -206,7 +206,7 @@ take back your own last edit, also if the agent has written since."
 
 (defun todo-write-edit--inverse (thread revision)
   "Return arguments of `todo-write-edit' that take back REVISION of THREAD, or nil."
-  (let* ((change (aref (todo-write-edit--changes thread revision) 0))
+  (let* ((change (car (append (todo-write-edit--changes thread revision) nil)))
          (id (plist-get change :itemId))
          (previous (plist-get change :previousItem))
          (item (todo-write-item thread id)))

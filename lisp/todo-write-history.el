@@ -124,7 +124,7 @@
          (beside (string-join (append changed (ensure-list note)) "  "))
          (used (+ 12 (todo-write-text-width (todo-write-text-of-item item kind))))
          (fits (< (+ used (todo-write-text-width beside))
-                  (todo-write-row-near-width todo-write-buffer-width used))))
+                  (todo-write-row-near-width todo-write-buffer-width (- used 9)))))
     (todo-write-row-insert item kind nil todo-write-buffer-width nil (if fits beside note))
     (unless fits
       (dolist (change changed)

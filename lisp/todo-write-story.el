@@ -180,8 +180,9 @@ are shown, and those from the first of `todo-write-story-read' on."
          day)
     ;; The heading shows one line, and its figures may cut that.
     (when (and prompt
-               (or (> (todo-write-text-width (plist-get prompt :text)) (/ width 2))
-                   (string-search "\n" (todo-write-text-trim (plist-get prompt :text)))))
+               (or (string-search "\n" (todo-write-text-trim (plist-get prompt :text)))
+                   ;; Its figures leave a heading this many columns at least.
+                   (> (todo-write-text-width (plist-get prompt :text)) (min 28 (/ width 2)))))
       (todo-write-story--insert-entries thread (list prompt) width nil
                                         (todo-write-story--date prompt)))
     (setq day (todo-write-detail-insert-sums thread id width))

@@ -66,6 +66,11 @@ and \\[todo-write-menu] shows all keys.
   (setq-local cache-long-scans nil
               bookmark-make-record-function #'todo-write-view--make-bookmark
               desktop-save-buffer (lambda (_folder) todo-write-view-thread))
+  (add-function :filter-return (local 'filter-buffer-substring-function)
+                ;; Without aligned gaps.
+                (lambda (text)
+                  (remove-text-properties 0 (length text) '(display nil) text)
+                  text))
   (add-hook 'todo-write-events-functions #'todo-write-view--on-event)
   (add-hook 'after-load-functions #'todo-write-view-rename)
   (dolist (hook '(text-scale-mode-hook display-line-numbers-mode-hook buffer-face-mode-hook))
@@ -105,6 +110,10 @@ and \\[todo-write-menu] shows all keys.
      ("i" "Tokens, context, cost" todo-write-view-information menu)
      ("g" "Refresh" revert-buffer))
     . ,todo-write-menu-common))
+
+;; A clone would have the rows of this buffer, not its own.
+(put 'todo-write-view-mode 'no-clone t)
+(put 'todo-write-view-mode 'no-clone-indirect t)
 
 (defun todo-write-view--on-event (thread what data)
   "Draw what the event WHAT of THREAD with DATA affects."
